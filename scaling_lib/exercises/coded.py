@@ -1,0 +1,109 @@
+"""Judges a code answer: the learner's function against a slow independent one, on fixed and seeded inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scaling_lib.exercises.draws import Draws, seed_of
+from scaling_lib.exercises.runs import Outcome, run_all
+from scaling_lib.exercises.spec import Exercise, Verdict, close
+
+N_DRAWN = 12
+
+
+def cases_of(e: Exercise, student: str | None = None) -> list[dict[str, Any]]:
+    """The argument sets that a code question tries: the spec's own, then drawn ones."""
+    rng = Draws(f"{seed_of(student or 'the book')}/{e.key}")
+    drawn = [dict(e.draw(rng)) for _ in range(N_DRAWN)] if e.draw else []
+    return [dict(case) for case in e.cases] + drawn
+
+
+def judge_code(e: Exercise, answer: Any, student: str | None = None) -> Verdict:
+    """Compares a function with the spec on every case and shows the first input that differs."""
+    if not callable(answer):
+        return Verdict(e.key, "fail", f"give the function {e.function} itself, without calling it.")
+    cases = cases_of(e, student)
+    right = [outcome.value for outcome in run_all(e.expected, cases)]  # worked out before the learner's code runs
+    got = run_all(answer, cases)
+    if all(not o.raised and (o.value is None or o.value is ...) for o in got):
+        return Verdict(e.key, "todo", f"{e.function} returns nothing yet.")
+    wrong = next((i for i, o in enumerate(got) if o.raised or not alike(o.value, right[i], e.rtol)), None)
+    if wrong is None:
+        return Verdict(e.key, "pass", f"right on all {len(cases)} inputs tried.")
+    said = _difference(e, cases[wrong], got[wrong], right[wrong])
+    return Verdict(e.key, "fail", said, planted(e, cases, got))
+
+
+def planted(e: Exercise, cases: Sequence[Mapping[str, Any]], got: Sequence[Outcome]) -> str:
+    """What to say where the function behaves on every case like a planted wrong one; else empty."""
+    for mistake in e.mistakes:
+        if same_behaviour(run_all(mistake.value, list(cases)), got, e.rtol):
+            return mistake.says
+    return ""
+
+
+def same_behaviour(ours: Sequence[Outcome], theirs: Sequence[Outcome], rtol: float) -> bool:
+    """True if both gave like values, or raised the same class of error, on every case."""
+    if len(ours) != len(theirs):
+        return False
+    return all(
+        a.raised == b.raised and (bool(a.raised) or alike(b.value, a.value, rtol))
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def alike(value: Any, right: Any, rtol: float) -> bool:
+    """True if a returned value is the right one: numbers within rtol, sequences entry by entry, the rest exactly.
+
+    Never asks the value's own `==`, which the learner may have written.
+    """
+    if isinstance(right, bool | str) or right is None:
+        return type(value) is type(right) and value == right
+    if isinstance(right, list | tuple):
+        value = _listed(value)
+        return value is not None and len(value) == len(right) and all(map(alike, value, right, [rtol] * len(right)))
+    number = _real(value)
+    if number is None:
+        return False
+    right = float(right)
+    return number == right if right == 0 or math.isinf(right) else close(number, right, rtol)
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """A list, a tuple or an array as a list."""
+    try:
+        value = value.tolist() if hasattr(value, "tolist") else value
+    except Exception:
+        return None
+    return list(value) if type(value) in (list, tuple) else None
+
+
+def _real(value: Any) -> float | None:
+    """A number, numpy's included, as a plain float; infinity may be a right answer here, a bool never."""
+    try:
+        value = value.item() if hasattr(value, "dtype") and value.shape == () else value
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    except Exception:
+        return None
+
+
+def _difference(e: Exercise, case: Mapping[str, Any], got: Outcome, right: Any) -> str:
+    call = f"{e.function}({', '.join(f'{name}={shown(value)}' for name, value in case.items())})"
+    if got.raised == "limit":
+        return f"{call} was stopped: {got.says}."
+    if got.raised:
+        return f"{call} raised {got.says}."
+    return f"{call} gave {shown(got.value)}, expected {shown(right)}."
+
+
+def shown(value: Any) -> str:
+    """A value in a few characters, whatever its own repr does."""
+    try:
+        if isinstance(value, float) and type(value) is float:
+            return f"{value:.6g}"
+        text = repr(value)
+    except Exception:
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

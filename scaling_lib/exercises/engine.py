@@ -1,0 +1,214 @@
+"""Checks an answer: right, wrong with the mistake named, or not yet given. A wrong answer never raises."""
+
+from __future__ import annotations
+
+import copy
+import decimal
+import math
+import numbers
+import os
+import re
+from typing import Any
+
+from scaling_lib.exercises import coded, diagnosis
+from scaling_lib.exercises.draws import Draws, seed_of
+from scaling_lib.exercises.grammar import parse_answer
+from scaling_lib.exercises.registry import exercise
+from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs
+from scaling_lib.units import ScalingError
+
+_NOT_READ = {
+    "number": "{text!r} is not a number that I can read; write it like 240, 2.4e2, 1/2 or 3.2 ms.",
+    "unit": "the unit of {text!r} does not fit here; the answer is in {unit}.",
+    "zero": "{text!r} divides by zero.",
+    "large": "{text!r} is too large for a number.",
+}
+
+
+def inputs(key: str, student: str | None = None) -> dict[str, Any]:
+    """The numbers of a question: those of the printed book, or a student's own.
+
+    Args:
+      key: the exercise.
+      student: a ticket from the instructor, or any name for fresh practice; without it the environment's
+        SCALING_STUDENT, else the book's numbers.
+
+    Returns:
+      A fresh dict; changing it changes nothing else.
+
+    Raises:
+      UnknownExercise: no such key.
+
+    >>> inputs("ch01.q1", "practice 1") == inputs("ch01.q1", "practice 1") != inputs("ch01.q1")
+    True
+    """
+    return inputs_of(exercise(key), student)
+
+
+def inputs_of(e: Exercise, student: str | None = None) -> dict[str, Any]:
+    """`inputs` of an exercise that is in no chapter (yet)."""
+    student = student or os.environ.get("SCALING_STUDENT")
+    if student and e.draw and e.kind != "code":
+        return dict(e.draw(Draws(f"{seed_of(student)}/{e.key}")))
+    return copy.deepcopy(dict(e.inputs))
+
+
+def check(key: str, answer: Any, student: str | None = None) -> Verdict:
+    """Judges an answer to an exercise.
+
+    Args:
+      key: the exercise, `ch01.q1`.
+      answer: a number in the exercise's unit, a text such as "3.2 ms", a choice, a sharding or a function;
+        `...` or None if there is none yet. It is all that is judged: no variable of the notebook is read.
+      student: as in `inputs`.
+
+    Returns:
+      Verdict: status pass, fail or todo, a message, a hint that names the mistake. A wrong answer never raises.
+
+    Raises:
+      UnknownExercise: no such key; the message lists near ones.
+
+    >>> check("ch01.q1", 256)
+    [fail] ch01.q1: not yet. That is the batch itself, ...
+    >>> check("ch01.g1", "a tenth").passed
+    False
+    """
+    return check_exercise(exercise(key), answer, student)
+
+
+def check_exercise(e: Exercise, answer: Any, student: str | None = None) -> Verdict:
+    """`check` of an exercise that is in no chapter (yet)."""
+    if answer is ... or answer is None or (isinstance(answer, str) and not answer.strip()):
+        return Verdict(e.key, "todo", "no answer yet.")
+    if e.kind == "code":
+        return coded.judge_code(e, answer, student or os.environ.get("SCALING_STUDENT"))
+    judge = {"number": _number, "choice": _choice, "sharding": _sharding}[e.kind]
+    return judge(e, answer, inputs_of(e, student))
+
+
+def is_marked() -> bool:
+    """True while nbgrader grades, or where SCALING_MARKED says so: then no diagnosis gives the answer away."""
+    return os.environ.get("NBGRADER_EXECUTION") == "autograde" or bool(os.environ.get("SCALING_MARKED"))
+
+
+def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
+    expected = float(e.expected_for(values))
+    if isinstance(answer, str):
+        reading = parse_answer(answer, e.unit, expected)
+        if reading.ask:
+            return Verdict(e.key, "todo", f"did you mean {reading.ask}?", "A comma marks thousands, a point decimals.")
+        if reading.error:
+            says = _NOT_READ[reading.error].format(text=answer[:60], unit=e.unit or "a plain number")
+            return Verdict(e.key, "fail", says)
+        value = reading.value
+    else:
+        value, says = plain_number(answer)
+        if says:
+            return Verdict(e.key, "fail", says + f" Give one number{f' in {e.unit}' if e.unit else ''}.")
+    if close(value, expected, e.rtol):
+        return Verdict(e.key, "pass", "right.")
+    for mistake in e.mistakes:
+        if _is_mistake(mistake, value, values, e.rtol):
+            return Verdict(e.key, "fail", "not yet.", mistake.says)
+    return Verdict(e.key, "fail", "not yet.", "" if is_marked() else diagnosis.by_ratio(value, expected, values))
+
+
+def plain_number(answer: Any) -> tuple[float, str]:
+    """The answer as a float, or nan and what is wrong with it. Never trusts the answer's own `==`."""
+    kind = type(answer).__name__
+    scalar = getattr(answer, "dtype", None) is not None and getattr(answer, "shape", None) == ()
+    if isinstance(answer, bool) or (scalar and str(answer.dtype) == "bool"):
+        return math.nan, f"{answer} is not a number."
+    if not (scalar or isinstance(answer, numbers.Real | decimal.Decimal)):
+        return math.nan, f"That is of type {kind}."
+    try:
+        value = float(answer.item() if scalar else answer)
+    except OverflowError:
+        return math.nan, "That number is too large."
+    except Exception:
+        return math.nan, f"That is of type {kind}."
+    return (value, "") if math.isfinite(value) else (math.nan, f"{value} is not a finite number.")
+
+
+def _is_mistake(mistake: Mistake, value: float, values: dict[str, Any], rtol: float) -> bool:
+    if mistake.is_predicate:
+        return bool(of_inputs(mistake.value, {**values, "answer": value}))
+    return close(value, float(of_inputs(mistake.value, values)), rtol)
+
+
+def _choice(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
+    picked = picked_choice(e, answer)
+    if picked is None:
+        offered = "; ".join(f"{letter(i)}: {text}" for i, text in enumerate(e.choices))
+        return Verdict(e.key, "fail", f"{str(answer)[:60]!r} is none of the choices. They are {offered}.")
+    return _text_verdict(e, picked, e.expected_for(values), values)
+
+
+def picked_choice(e: Exercise, answer: Any) -> str | None:
+    """The choice that an answer names, by its text or its letter; None if it names none."""
+    if not isinstance(answer, str):
+        return None
+    wanted = " ".join(str(answer).casefold().split())
+    for i, text in enumerate(e.choices):
+        if wanted in (letter(i), text.casefold()):
+            return text
+    return None
+
+
+def letter(i: int) -> str:
+    """The i-th letter, for naming choices: a, b, c, …"""
+    return chr(ord("a") + i)
+
+
+def _sharding(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
+    if not isinstance(answer, str):
+        return Verdict(e.key, "fail", "write the sharding as text, for instance 'C[I_X, K]'.")
+    right = {plain_sharding(text) for text in (e.expected_for(values), *e.accepts)}
+    wrote = plain_sharding(answer)
+    return _text_verdict(e, e.expected_for(values) if wrote in right else wrote, e.expected_for(values), values)
+
+
+def plain_sharding(text: str) -> str:
+    """A sharding's text with spaces and needless braces left out.
+
+    >>> plain_sharding("C[ I_{X}, K ]"), plain_sharding("A[I_{X,Y}, J]")
+    ('C[I_X,K]', 'A[I_XY,J]')
+    """
+
+    def bare(match: re.Match[str]) -> str:
+        names = match[1].split(",")
+        return "".join(names) if all(len(name) == 1 for name in names) else match[0]
+
+    return re.sub(r"(?<=_)\{([^}]*)\}", bare, re.sub(r"\s+", "", text))
+
+
+def _text_verdict(e: Exercise, answer: str, expected: str, values: dict[str, Any]) -> Verdict:
+    if answer == expected:
+        return Verdict(e.key, "pass", "right.")
+    same = plain_sharding if e.kind == "sharding" else str
+    says = next((m.says for m in e.mistakes if same(of_inputs(m.value, values)) == answer), "")
+    return Verdict(e.key, "fail", "not yet.", says)
+
+
+def hint(key: str, stage: int = 1) -> str:
+    """A staged hint: 1 the idea, 2 the set-up, 3 the first line.
+
+    >>> hint("ch01.q1", 1)
+    'Intensity is FLOPs over bytes moved: ...'
+    """
+    hints = exercise(key).hints
+    if isinstance(stage, bool) or stage not in range(1, len(hints) + 1):
+        raise ScalingError(f"stage is {stage!r}; {key} has hints 1 to {len(hints)}")
+    return hints[stage - 1]
+
+
+def marks(score: Any, points: float) -> float:
+    """The marks of a check that scores in parts: within 0 and points, and 0 for what is no score at all.
+
+    nbgrader pays full marks for -1, nan and True, and stops at more than the maximum.
+
+    >>> [marks(score, 5) for score in (0, 3, 7, -1, float("nan"), True, "5", None)]
+    [0.0, 3.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    value, says = plain_number(score)
+    return 0.0 if says else float(min(max(value, 0.0), points))

@@ -1,0 +1,59 @@
+"""What the page's answer box needs to know about an exercise: values and texts, never a formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scaling_lib.exercises import diagnosis
+from scaling_lib.exercises.engine import plain_sharding
+from scaling_lib.exercises.factors import unit_factors
+from scaling_lib.exercises.registry import exercise
+from scaling_lib.exercises.spec import Exercise, of_inputs
+
+
+def page_spec(key: str) -> dict[str, Any]:
+    """An exercise as plain data (JSON), for the book's own inputs.
+
+    Keys: key title kind unit rtol value mistakes ratios hints choices accepts points level minutes teaches stub
+    function units solution. A code question shows its page version: `kind` is then number or choice, `code` is True,
+    and `stub` and `function` say what the notebook asks for. A predicate mistake has no value and is left out.
+
+    >>> spec = page_spec("ch01.q1")
+    >>> spec["kind"], spec["unit"], round(spec["value"], 2), len(spec["hints"])
+    ('number', 'FLOP/byte', 234.06, 3)
+    """
+    whole = exercise(key)
+    e = whole.page or whole
+    values = dict(e.inputs)  # never drawn: the page shows the printed numbers
+    is_number = e.kind == "number"
+    expected = e.expected_for(values)
+    return {
+        "key": key,
+        "title": whole.title,
+        "kind": e.kind,
+        "code": whole.kind == "code",
+        "unit": e.unit,
+        "rtol": e.rtol,
+        "value": float(expected) if is_number else _plain(e, expected),
+        "mistakes": [
+            {"value": float(v) if is_number else _plain(e, v), "says": m.says}
+            for m in e.mistakes
+            if not m.is_predicate and (v := of_inputs(m.value, values)) is not None
+        ],
+        "ratios": [{"ratio": r, "says": says} for r, says in diagnosis.ratios(values)] if is_number else [],
+        "hints": list(whole.hints),
+        "choices": list(e.choices),
+        "accepts": [plain_sharding(text) for text in (expected, *e.accepts)] if e.kind == "sharding" else [],
+        "points": whole.points,
+        "level": whole.level,
+        "minutes": whole.minutes,
+        "teaches": whole.teaches,
+        "stub": whole.stub,
+        "function": whole.function,
+        "units": unit_factors(e.unit) if is_number else {},
+        "solution": e.solution_for(values),
+    }
+
+
+def _plain(e: Exercise, text: str) -> str:
+    return plain_sharding(text) if e.kind == "sharding" else text
