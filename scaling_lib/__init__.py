@@ -1,0 +1,88 @@
+"""How large language models scale on TPUs and GPUs: the library behind *Scaling by the Numbers*.
+
+>>> import scaling_lib as sl
+>>> sl.ridge_point(sl.chip("tpu-v5e"), dtype="bf16")
+240.2439...
+"""
+
+from scaling_lib.estimate import TimeBounds
+from scaling_lib.hardware import Chip, GpuChip, Origin, Price, TpuChip, chip, chips, price, prices
+from scaling_lib.roofline import (
+    Work,
+    attainable_flops_per_s,
+    batched_matmul_work,
+    critical_batch,
+    critical_contraction,
+    critical_width,
+    dot_work,
+    elementwise_work,
+    layer_norm_work,
+    matmul_work,
+    max_intensity,
+    ridge_point,
+    softmax_work,
+    time_bounds,
+    two_chip_matmul_time,
+)
+from scaling_lib.units import (
+    DTYPES,
+    CatalogError,
+    Masked,
+    Reason,
+    ScalingError,
+    UnknownAxis,
+    UnknownChip,
+    UnknownDtype,
+    UnknownExercise,
+    UnknownLink,
+    UnknownName,
+    UnsupportedDtype,
+    bytes_per_element,
+    gb,
+    gib,
+    si,
+)
+
+__all__ = [
+    "DTYPES",
+    "CatalogError",
+    "Chip",
+    "GpuChip",
+    "Masked",
+    "Origin",
+    "Price",
+    "Reason",
+    "ScalingError",
+    "TimeBounds",
+    "TpuChip",
+    "UnknownAxis",
+    "UnknownChip",
+    "UnknownDtype",
+    "UnknownExercise",
+    "UnknownLink",
+    "UnknownName",
+    "UnsupportedDtype",
+    "Work",
+    "attainable_flops_per_s",
+    "batched_matmul_work",
+    "bytes_per_element",
+    "chip",
+    "chips",
+    "critical_batch",
+    "critical_contraction",
+    "critical_width",
+    "dot_work",
+    "elementwise_work",
+    "gb",
+    "gib",
+    "layer_norm_work",
+    "matmul_work",
+    "max_intensity",
+    "price",
+    "prices",
+    "ridge_point",
+    "si",
+    "softmax_work",
+    "time_bounds",
+    "two_chip_matmul_time",
+]

@@ -1,0 +1,87 @@
+"""Between perfect overlap and none: the two bounds of every estimate, and what binds.
+
+A step that keeps several resources busy takes at least as long as the busiest (all overlap: max) and at
+most as long as all of them in turn (nothing overlaps: sum). With n resources the two differ by at most n.
+"""
+
+import functools
+import operator
+from dataclasses import dataclass
+
+import numpy as np
+
+from scaling_lib.units import non_negative, plain, sealed
+
+BOUNDS = ("math", "memory", "network", "host", "latency")
+
+
+def lower_s(*times_s):
+    """Shortest time [s] of parts that overlap perfectly: their maximum. Broadcasts.
+
+    >>> lower_s(1.0, 3.0), lower_s(0.0, 0.0)
+    (3.0, 0.0)
+    """
+    times, reason = plain(*(non_negative("times_s", t) for t in times_s))
+    return sealed(reason, functools.reduce(np.maximum, times))
+
+
+def upper_s(*times_s):
+    """Longest time [s] of parts of which none overlap: their sum. Broadcasts.
+
+    >>> upper_s(1.0, 3.0)
+    4.0
+    """
+    times, reason = plain(*(non_negative("times_s", t) for t in times_s))
+    return sealed(reason, functools.reduce(operator.add, times))
+
+
+def binding(**times_s):
+    """Name of the part that takes longest; of equal parts, the first. Broadcasts to an array of names.
+
+    >>> binding(math=2e-6, memory=5e-6)
+    'memory'
+    """
+    times, reason = plain(*(non_negative(name, t) for name, t in times_s.items()))
+    longest = np.argmax(np.stack(np.broadcast_arrays(*times)), axis=0)
+    return sealed(reason, np.array(list(times_s))[longest])
+
+
+@dataclass(frozen=True)
+class TimeBounds:
+    """Seconds each resource is busy, and the two bounds on the whole. Fields may be arrays.
+
+    Attributes:
+      math_s, memory_s, network_s, host_s: time the arithmetic units, the memory, the links between chips
+        and the link to the host are busy [s].
+      latency_s: fixed cost, paid however small the work: a kernel launch, a hop [s].
+
+    >>> t = TimeBounds(math_s=2e-6, memory_s=5e-6)
+    >>> t.lower_s, t.bound
+    (5e-06, 'memory')
+    """
+
+    math_s: float = 0.0
+    memory_s: float = 0.0
+    network_s: float = 0.0
+    host_s: float = 0.0
+    latency_s: float = 0.0
+
+    @property
+    def parts(self):
+        """{bound name: seconds}, in the order of `BOUNDS`."""
+        return {name: getattr(self, f"{name}_s") for name in BOUNDS}
+
+    @property
+    def lower_s(self):
+        """Everything overlaps: the longest part [s]."""
+        return lower_s(*self.parts.values())
+
+    @property
+    def upper_s(self):
+        """Nothing overlaps: the sum of the parts [s]."""
+        return upper_s(*self.parts.values())
+
+    @property
+    def bound(self):
+        """What takes longest: one of math, memory, network, host, latency."""
+        return binding(**self.parts)

@@ -1,0 +1,282 @@
+"""Bytes per element, GB and GiB, printing of quantities, argument checks and the error classes.
+
+Units are SI floats everywhere: bytes, seconds, FLOPs, elements, USD. A *legal* number is finite and
+positive (or zero, where a quantity may vanish) and at most 1e30, so that no product of sizes overflows.
+An illegal scalar raises; an illegal entry of an array is masked, with a reason code beside the mask.
+"""
+
+import difflib
+import enum
+import math
+import numbers
+
+import numpy as np
+
+BYTES_PER_ELEMENT = {"f32": 4.0, "bf16": 2.0, "f16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5, "fp4": 0.5}
+DTYPES = tuple(BYTES_PER_ELEMENT)
+LARGEST = 1e30
+SMALLEST = 1e-30
+
+
+class ScalingError(ValueError):
+    """An argument that cannot be used: the message names it, what it got and what is possible."""
+
+
+class UnknownName(ScalingError):
+    """A name that is in no list; the message shows the nearest names and all that exist."""
+
+    kind = "name"
+
+    def __init__(self, name, known):
+        self.name, self.known = name, tuple(known)
+        close = difflib.get_close_matches(str(name).lower(), self.known, n=3, cutoff=0.4)
+        hint = f"did you mean {', '.join(close)}? " if close else ""
+        super().__init__(f"{self.kind} {name!r} is unknown: {hint}known: {', '.join(self.known)}")
+
+
+class UnknownChip(UnknownName):
+    kind = "chip"
+
+
+class UnknownDtype(UnknownName):
+    kind = "dtype"
+
+
+class UnknownLink(UnknownName):
+    kind = "link"
+
+
+class UnknownAxis(UnknownName):
+    kind = "axis"
+
+
+class UnknownExercise(UnknownName):
+    kind = "exercise"
+
+
+class UnsupportedDtype(ScalingError):
+    """The chip has no rate for this dtype; the message names those it has."""
+
+
+class CatalogError(ScalingError):
+    """A catalogue entry is incomplete or malformed; the message names the file, the entry and the field."""
+
+
+class Reason(enum.IntEnum):
+    """Why an entry of an array is masked."""
+
+    OK = 0
+    NOT_A_NUMBER = 1
+    INFINITE = 2
+    ZERO = 3
+    NEGATIVE = 4
+    TOO_LARGE = 5
+    TOO_SMALL = 6
+
+    @property
+    def says(self):
+        return self.name.lower().replace("_", " ")
+
+
+class Masked(np.ma.MaskedArray):
+    """A masked array that knows why: `.reason` holds one `Reason` code per entry, 0 where legal.
+
+    >>> x = positive("batch", [8, 0, float("nan")])
+    >>> x
+    Masked([8.0, --, --])
+    >>> [Reason(code).says for code in x.reason]
+    ['ok', 'zero', 'not a number']
+    """
+
+    @property
+    def reason(self):
+        """Reason codes, int8, of this array's shape."""
+        codes = self._optinfo.get("reason")
+        if codes is None or codes.shape != self.shape:  # sliced or reshaped: say only what the mask still says
+            return np.where(np.ma.getmaskarray(self), np.int8(Reason.NOT_A_NUMBER), np.int8(Reason.OK))
+        return codes
+
+    def __getitem__(self, index):
+        item = super().__getitem__(index)
+        if isinstance(item, Masked):
+            item._optinfo = {"reason": self.reason[index]}
+        return item
+
+    def __repr__(self):
+        return f"Masked({np.ma.MaskedArray.__str__(self).replace(' ', ', ') if self.ndim == 1 else self!s})"
+
+
+def legal_dtype(dtype):
+    """`dtype` if it is one of `DTYPES`; else `UnknownDtype`."""
+    if not isinstance(dtype, str) or dtype not in BYTES_PER_ELEMENT:
+        raise UnknownDtype(dtype, DTYPES)
+    return dtype
+
+
+def bytes_per_element(dtype):
+    """Bytes of one element of `dtype` (one of f32 bf16 f16 fp8 int8 int4 fp4).
+
+    Raises:
+      UnknownDtype: any other name.
+
+    >>> bytes_per_element("bf16"), bytes_per_element("int4")
+    (2.0, 0.5)
+    """
+    return BYTES_PER_ELEMENT[legal_dtype(dtype)]
+
+
+def positive(name, x):
+    """`x` as a float, or as an array of floats, if it is a legal positive number.
+
+    Args:
+      name: the argument's name, for the message.
+      x: a real number, or an array or list of real numbers.
+
+    Returns:
+      A float for a scalar; a float64 array; a `Masked` array where some entries are illegal.
+
+    Raises:
+      ScalingError: text, a bool, or a scalar that is not in [1e-30, 1e30].
+
+    >>> positive("batch", 8)
+    8.0
+    >>> positive("batch", "8")
+    Traceback (most recent call last):
+    scaling_lib.units.ScalingError: batch must be a number, got '8' (str): possible are positive numbers up to 1e+30
+    """
+    return _checked(name, x, SMALLEST, "positive numbers")
+
+
+def non_negative(name, x):
+    """As `positive`, but zero is legal.
+
+    >>> non_negative("overhead_s", 0)
+    0.0
+    """
+    return _checked(name, x, 0.0, "zero and positive numbers")
+
+
+def plain(*checked):
+    """Checked arguments as plain floats and arrays, and why entries are illegal.
+
+    The formula between `plain` and `sealed` sees only legal numbers: an illegal entry is replaced by 1.
+
+    Returns:
+      (values, reason): the values in order, and None or an array of `Reason` codes of the joint shape.
+    """
+    reasons = [c.reason for c in checked if isinstance(c, Masked)]
+    values = tuple(c.filled(1.0) if isinstance(c, Masked) else c for c in checked)
+    if not reasons:
+        return values, None
+    shape = np.broadcast_shapes(*(np.shape(v) for v in values))
+    reason = np.zeros(shape, np.int8)
+    for codes in reasons:
+        reason = np.where(reason == Reason.OK, codes, reason)
+    return values, np.broadcast_to(reason, shape)
+
+
+def sealed(reason, value):
+    """A formula's result for the caller: a Python scalar, an array, or a `Masked` array.
+
+    >>> (b,), reason = plain(positive("b", [4, -1]))
+    >>> sealed(reason, 2 * b)
+    Masked([8.0, --])
+    """
+    if reason is None:
+        return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
+    data = np.broadcast_to(value, np.broadcast_shapes(np.shape(value), reason.shape))
+    codes = np.broadcast_to(reason, data.shape)
+    result = np.ma.array(data, mask=codes != Reason.OK, copy=True).view(Masked)
+    result._optinfo = {"reason": codes}
+    return result
+
+
+def _checked(name, x, least, possible):
+    possible = f"{possible} up to {LARGEST:g}"
+    if isinstance(x, Masked):
+        return x
+    if isinstance(x, numbers.Real) and not isinstance(x, bool | np.bool_):
+        return _checked_scalar(name, x, least, possible)
+    array = np.ma.asarray(x) if isinstance(x, np.ma.MaskedArray) else _as_array(x)
+    if array is None or array.dtype.kind not in "iuf":
+        kind = type(x).__name__ if array is None or array.ndim == 0 else f"array of {array.dtype}"
+        raise ScalingError(f"{name} must be a number, got {_short(x)} ({kind}): possible are {possible}")
+    if array.ndim == 0 and not np.ma.is_masked(array):
+        return _checked_scalar(name, array.item(), least, possible)
+    return _checked_array(array, least)
+
+
+def _as_array(x):
+    try:
+        return np.asarray(x)
+    except (TypeError, ValueError):  # ragged lists, objects that refuse
+        return None
+
+
+def _checked_scalar(name, x, least, possible):
+    try:
+        number = float(x)
+    except OverflowError:
+        number = math.inf
+    code = int(_reasons(np.float64(number), least))
+    if code != Reason.OK:
+        raise ScalingError(f"{name} is {Reason(code).says}, got {_short(x)}: possible are {possible}")
+    return number
+
+
+def _checked_array(array, least):
+    values = np.asarray(np.ma.getdata(array), dtype=np.float64)
+    if not np.ma.is_masked(array) and bool(np.all((values >= least) & (values <= LARGEST))):
+        return values
+    codes = np.where(np.ma.getmaskarray(array), np.int8(Reason.NOT_A_NUMBER), _reasons(values, least))
+    return sealed(codes, values)
+
+
+def _reasons(values, least):
+    tests = [np.isnan(values), np.isinf(values), values < 0, values > LARGEST]
+    codes = [Reason.NOT_A_NUMBER, Reason.INFINITE, Reason.NEGATIVE, Reason.TOO_LARGE]
+    if least > 0:
+        tests += [values == 0, values < least]
+        codes += [Reason.ZERO, Reason.TOO_SMALL]
+    return np.select(tests, codes, Reason.OK).astype(np.int8)
+
+
+def _short(x):
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def si(value, unit, digits=3):
+    """A quantity with an SI prefix, `digits` significant digits, trailing zeros dropped.
+
+    >>> si(1.97e14, "FLOP/s"), si(4.88e-6, "s"), si(8.2e11, "B/s"), si(0, "s")
+    ('197 TFLOP/s', '4.88 µs', '820 GB/s', '0 s')
+    """
+    value = float(value)
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g} {unit}"
+    exponent = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))) / 3)
+    exponent = min(max(exponent, -5), 6)
+    scaled = value / 1000.0**exponent
+    decimals = max(digits - 1 - math.floor(math.log10(abs(scaled)) + 1e-12), 0)
+    number = f"{scaled:,.{decimals}f}"
+    number = number.rstrip("0").rstrip(".") if "." in number else number
+    return f"{number} {'fpnµm kMGTPE'[exponent + 5].strip()}{unit}"
+
+
+def gb(nbytes):
+    """Bytes in GB = 1e9 bytes.
+
+    >>> gb(16 * 2**30)
+    17.179869184
+    """
+    return nbytes / 1e9
+
+
+def gib(nbytes):
+    """Bytes in GiB = 2**30 bytes.
+
+    >>> gib(16 * 2**30)
+    16.0
+    """
+    return nbytes / 2**30
