@@ -27,7 +27,6 @@ from scaling_lib.roofline import (
 from scaling_lib.units import (
     DTYPES,
     CatalogError,
-    Masked,
     Reason,
     ScalingError,
     UnknownAxis,
@@ -86,3 +85,11 @@ __all__ = [
     "time_bounds",
     "two_chip_matmul_time",
 ]
+
+
+def __getattr__(name):
+    if name == "Masked":  # brings numpy.ma, which is slow to import
+        from scaling_lib.masked import Masked
+
+        return Masked
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,6 @@ most as long as all of them in turn (nothing overlaps: sum). With n resources th
 """
 
 import functools
-import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +20,7 @@ def lower_s(*times_s):
     >>> lower_s(1.0, 3.0), lower_s(0.0, 0.0)
     (3.0, 0.0)
     """
-    times, reason = plain(*(non_negative("times_s", t) for t in times_s))
-    return sealed(reason, functools.reduce(np.maximum, times))
+    return _combined(np.maximum, [non_negative("times_s", t) for t in times_s])
 
 
 def upper_s(*times_s):
@@ -31,8 +29,7 @@ def upper_s(*times_s):
     >>> upper_s(1.0, 3.0)
     4.0
     """
-    times, reason = plain(*(non_negative("times_s", t) for t in times_s))
-    return sealed(reason, functools.reduce(operator.add, times))
+    return _combined(np.add, [non_negative("times_s", t) for t in times_s])
 
 
 def binding(**times_s):
@@ -41,9 +38,7 @@ def binding(**times_s):
     >>> binding(math=2e-6, memory=5e-6)
     'memory'
     """
-    times, reason = plain(*(non_negative(name, t) for name, t in times_s.items()))
-    longest = np.argmax(np.stack(np.broadcast_arrays(*times)), axis=0)
-    return sealed(reason, np.array(list(times_s))[longest])
+    return _binding({name: non_negative(name, t) for name, t in times_s.items()})
 
 
 @dataclass(frozen=True)
@@ -74,14 +69,28 @@ class TimeBounds:
     @property
     def lower_s(self):
         """Everything overlaps: the longest part [s]."""
-        return lower_s(*self.parts.values())
+        return _combined(np.maximum, self.parts.values())
 
     @property
     def upper_s(self):
         """Nothing overlaps: the sum of the parts [s]."""
-        return upper_s(*self.parts.values())
+        return _combined(np.add, self.parts.values())
 
     @property
     def bound(self):
         """What takes longest: one of math, memory, network, host, latency."""
-        return binding(**self.parts)
+        return _binding(self.parts)
+
+
+def _combined(ufunc, times):
+    times, reason = plain(*times)
+    return sealed(reason, functools.reduce(ufunc, times))
+
+
+def _binding(parts):
+    (longest, *others), reason = plain(*parts.values())
+    index = np.zeros(np.shape(longest), np.int8)
+    for i, other in enumerate(others, 1):
+        index = np.where(other > longest, np.int8(i), index)
+        longest = np.maximum(longest, other)
+    return sealed(reason, np.array(list(parts))[index])

@@ -5,7 +5,6 @@ positive (or zero, where a quantity may vanish) and at most 1e30, so that no pro
 An illegal scalar raises; an illegal entry of an array is masked, with a reason code beside the mask.
 """
 
-import difflib
 import enum
 import math
 import numbers
@@ -28,6 +27,8 @@ class UnknownName(ScalingError):
     kind = "name"
 
     def __init__(self, name, known):
+        import difflib  # errors only
+
         self.name, self.known = name, tuple(known)
         close = difflib.get_close_matches(str(name).lower(), self.known, n=3, cutoff=0.4)
         hint = f"did you mean {', '.join(close)}? " if close else ""
@@ -72,38 +73,11 @@ class Reason(enum.IntEnum):
     NEGATIVE = 4
     TOO_LARGE = 5
     TOO_SMALL = 6
+    MASKED = 7  # masked already when it was given
 
     @property
     def says(self):
         return self.name.lower().replace("_", " ")
-
-
-class Masked(np.ma.MaskedArray):
-    """A masked array that knows why: `.reason` holds one `Reason` code per entry, 0 where legal.
-
-    >>> x = positive("batch", [8, 0, float("nan")])
-    >>> x
-    Masked([8.0, --, --])
-    >>> [Reason(code).says for code in x.reason]
-    ['ok', 'zero', 'not a number']
-    """
-
-    @property
-    def reason(self):
-        """Reason codes, int8, of this array's shape."""
-        codes = self._optinfo.get("reason")
-        if codes is None or codes.shape != self.shape:  # sliced or reshaped: say only what the mask still says
-            return np.where(np.ma.getmaskarray(self), np.int8(Reason.NOT_A_NUMBER), np.int8(Reason.OK))
-        return codes
-
-    def __getitem__(self, index):
-        item = super().__getitem__(index)
-        if isinstance(item, Masked):
-            item._optinfo = {"reason": self.reason[index]}
-        return item
-
-    def __repr__(self):
-        return f"Masked({np.ma.MaskedArray.__str__(self).replace(' ', ', ') if self.ndim == 1 else self!s})"
 
 
 def legal_dtype(dtype):
@@ -164,8 +138,8 @@ def plain(*checked):
     Returns:
       (values, reason): the values in order, and None or an array of `Reason` codes of the joint shape.
     """
-    reasons = [c.reason for c in checked if isinstance(c, Masked)]
-    values = tuple(c.filled(1.0) if isinstance(c, Masked) else c for c in checked)
+    reasons = [c.reason for c in checked if _is_masked(c)]
+    values = tuple(c.filled(1.0) if _is_masked(c) else c for c in checked)
     if not reasons:
         return values, None
     shape = np.broadcast_shapes(*(np.shape(v) for v in values))
@@ -182,33 +156,36 @@ def sealed(reason, value):
     >>> sealed(reason, 2 * b)
     Masked([8.0, --])
     """
-    if reason is None:
-        return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
-    data = np.broadcast_to(value, np.broadcast_shapes(np.shape(value), reason.shape))
-    codes = np.broadcast_to(reason, data.shape)
-    result = np.ma.array(data, mask=codes != Reason.OK, copy=True).view(Masked)
-    result._optinfo = {"reason": codes}
-    return result
+    if reason is not None:
+        from scaling_lib.masked import masked_array
+
+        return masked_array(value, reason)
+    if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
+        return value.item()
+    return value
 
 
 def _checked(name, x, least, possible):
     possible = f"{possible} up to {LARGEST:g}"
-    if isinstance(x, Masked):
-        return x
     if isinstance(x, numbers.Real) and not isinstance(x, bool | np.bool_):
         return _checked_scalar(name, x, least, possible)
-    array = np.ma.asarray(x) if isinstance(x, np.ma.MaskedArray) else _as_array(x)
+    array = _as_array(x)
     if array is None or array.dtype.kind not in "iuf":
         kind = type(x).__name__ if array is None or array.ndim == 0 else f"array of {array.dtype}"
         raise ScalingError(f"{name} must be a number, got {_short(x)} ({kind}): possible are {possible}")
-    if array.ndim == 0 and not np.ma.is_masked(array):
+    if array.ndim == 0 and not _is_masked(array):
         return _checked_scalar(name, array.item(), least, possible)
     return _checked_array(array, least)
 
 
+def _is_masked(x):
+    """Whether `x` is a masked array, asked without importing numpy.ma."""
+    return hasattr(x, "mask") and hasattr(x, "filled")
+
+
 def _as_array(x):
     try:
-        return np.asarray(x)
+        return x if _is_masked(x) else np.asarray(x)
     except (TypeError, ValueError):  # ragged lists, objects that refuse
         return None
 
@@ -218,17 +195,21 @@ def _checked_scalar(name, x, least, possible):
         number = float(x)
     except OverflowError:
         number = math.inf
-    code = int(_reasons(np.float64(number), least))
-    if code != Reason.OK:
-        raise ScalingError(f"{name} is {Reason(code).says}, got {_short(x)}: possible are {possible}")
-    return number
+    if least <= number <= LARGEST:
+        return number
+    code = Reason(int(_reasons(np.float64(number), least)))
+    raise ScalingError(f"{name} is {code.says}, got {_short(x)}: possible are {possible}")
 
 
 def _checked_array(array, least):
-    values = np.asarray(np.ma.getdata(array), dtype=np.float64)
-    if not np.ma.is_masked(array) and bool(np.all((values >= least) & (values <= LARGEST))):
+    masked = _is_masked(array)
+    values = np.asarray(array.data if masked else array, dtype=np.float64)
+    if not masked and (values.size == 0 or (values.min() >= least and values.max() <= LARGEST)):  # NaN fails both
         return values
-    codes = np.where(np.ma.getmaskarray(array), np.int8(Reason.NOT_A_NUMBER), _reasons(values, least))
+    codes = _reasons(values, least)
+    if masked:
+        given = array.reason if hasattr(array, "reason") else np.where(array.mask, Reason.MASKED, Reason.OK)
+        codes = np.where(given != Reason.OK, given, codes).astype(np.int8)
     return sealed(codes, values)
 
 
