@@ -1,0 +1,185 @@
+"""The site's own Sphinx extension: what the pages need beyond Jupyter Book.
+
+* answer and guess boxes in place of the cells tagged `check` and `guess` (`answer_boxes.py`);
+* *Show the sums* (`checked_sums.py`);
+* an explorer's scripts, on the pages that hold one (Jupyter Book would add whatever lies in `_static` to all pages);
+* links made from the one public address in `_config.yml`: Colab, report an error, cite;
+* solution pages without the grader's marker lines; boxes such as *Common mistake*, and badges of evidence.
+"""
+
+import html
+import re
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import answer_boxes
+import checked_sums
+from docutils import nodes
+
+ROOT = Path(__file__).resolve().parent.parent
+STATIC = (ROOT / "book" / "static", ROOT / "scaling_lib" / "widgets" / "static")
+MARKERS = re.compile(r"### (?:BEGIN|END) SOLUTION")
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS\n?", re.DOTALL)
+# A quotation that opens with one of these words in bold is a box. (A plain quotation reads well on Colab and GitHub.)
+BOXES = {
+    "common mistake": "mistake",
+    "on gpus": "gpus",
+    "where we differ": "differ",
+    "takeaway": "takeaway",
+    "what to remember": "takeaway",
+    "go deeper": "deeper",
+    "try it": "try",
+}
+BADGES = {
+    "derived": "Follows from the formulas and the catalogue's figures.",
+    "compiled": "What XLA really compiles: kinds and bytes, never seconds.",
+    "measured": "Timed on hardware; the source is given.",
+}
+NOTRANSLATE = re.compile(r'(<\w+ (?:(?!translate=)[^>])*?class="[^"]*\bnotranslate\b[^"]*")')
+
+
+def code_cells(document: nodes.document, *tags: str):
+    """The code cells that carry one of the tags, with their tags."""
+    for node in list(document.findall(nodes.container)):
+        found = (node.get("cell_metadata") or {}).get("tags", []) if node.get("nb_element") == "cell_code" else []
+        if not tags or set(tags) & set(found):
+            yield node, found
+
+
+def on_doctree(app, document: nodes.document) -> None:
+    """Rewrites one page after it was read."""
+    docname = app.env.docname
+    if docname.startswith("solutions/"):
+        tidy_solutions(document)
+    else:
+        answer_boxes.insert(document, docname, code_cells)
+    for quotation in document.findall(nodes.block_quote):
+        make_box(quotation)
+    for emphasis in list(document.findall(nodes.emphasis)):
+        make_badge(emphasis)
+
+
+def tidy_solutions(document: nodes.document) -> None:
+    """Takes the grader's markers out, and the code of the checks, whose verdict is enough."""
+    for cell, tags in code_cells(document):
+        for block in cell.findall(nodes.literal_block):
+            text = HIDDEN.sub("", block.astext())
+            text = "\n".join(line for line in text.splitlines() if not MARKERS.search(line)).strip("\n")
+            if text != block.astext() and block.get("language", "").startswith(("ipython", "python")):
+                block.rawsource = text
+                block[:] = [nodes.Text(text)]
+        if "check" in tags:
+            for source in [n for n in cell.children if n.get("nb_element") == "cell_code_source"]:
+                cell.remove(source)
+
+
+def make_box(quotation: nodes.block_quote) -> None:
+    """Gives a quotation that opens with a bold catchword the look of a box."""
+    first = quotation[0][0] if quotation.children and quotation[0].children else None
+    if isinstance(first, nodes.strong):
+        kind = BOXES.get(first.astext().rstrip(" .:").lower())
+        if kind:
+            quotation["classes"] += ["sl-box", f"sl-box-{kind}"]
+            first["classes"].append("sl-box-title")
+
+
+def make_badge(emphasis: nodes.emphasis) -> None:
+    """Turns *[derived]*, *[compiled]* and *[measured]* into badges of evidence."""
+    word = emphasis.astext().strip("[]")
+    if emphasis.astext() == f"[{word}]" and word in BADGES:
+        badge = f'<span class="sl-badge sl-badge-{word}" title="{BADGES[word]}">{word}</span>'
+        emphasis.parent.replace(emphasis, nodes.raw("", badge, format="html"))
+
+
+def links_of(app, docname: str) -> dict[str, str]:
+    """The page's links that depend on the public address."""
+    options = app.config.html_theme_options
+    address, branch = options["repository_url"].rstrip("/"), options.get("repository_branch") or "main"
+    path = Path(app.env.doc2path(docname)).relative_to(app.srcdir).as_posix()
+    body = f"Page: {path}\n\nWhat it says:\n\nWhat it should say, and why (a source helps):\n"
+    colab = options.get("launch_buttons", {}).get("colab_url", "").rstrip("/")
+    return {
+        "colab": f"{colab}/{address.removeprefix('https://').replace('.com', '', 1)}/blob/{branch}/{quote(path)}",
+        "report": f"{address}/issues/new?" + urlencode({"title": f"Error in {path}", "body": body}),
+        "cite": f"{address}/blob/{branch}/CITATION.cff",
+        "licence": f"{address}/blob/{branch}/README.md#licence",
+    }
+
+
+def on_page(app, pagename, templatename, context, doctree) -> str | None:
+    """Finishes one page's context just before it is written."""
+    context["default_mode"] = context.get("default_mode") or "auto"  # an empty one puts an error into the console
+    context["script_files"] = [s for s in context["script_files"] if not _is_thebe(s)]
+    context["css_files"] = [s for s in context["css_files"] if not _is_thebe(s)]
+    if doctree is None or pagename not in app.env.all_docs:
+        return None
+    links, body = links_of(app, pagename), context["body"]
+    if 'class="sl-answer' in body:
+        load(app, "grammar.js", "answers.js")
+    if 'class="sl-explorer' in body:
+        load(app, "vega.min.js", "explorer.js", "explorer.css")
+    body = NOTRANSLATE.sub(r'\1 translate="no"', body)
+    if context.get("page_source_suffix") == ".ipynb":
+        download = f'{context["pathto"]("_sources", 1)}/{context["sourcename"]}'
+        body = body.replace("</h1>", "</h1>\n" + tool_row(links, download), 1)
+    context["body"] = body
+    context["theme_extra_footer"] = footer(links)
+    return None
+
+
+def load(app, *names: str) -> None:
+    """Adds files of `_static` to the page that is being written, and to no other."""
+    for name in names:
+        if name.endswith(".css"):
+            app.add_css_file(name, priority=600)
+        else:
+            app.add_js_file(name, loading_method="defer", priority=600)
+
+
+def _is_thebe(asset) -> bool:
+    """Whether an asset is sphinx-thebe's; its scripts put a SyntaxError into every console."""
+    name = str(getattr(asset, "filename", asset) or "")
+    return "thebe" in name.lower() or "THEBE" in str((getattr(asset, "attributes", None) or {}).get("body", ""))
+
+
+def tool_row(links: dict[str, str], download: str) -> str:
+    """The line below a chapter's title. The switch of *Show the sums* is added by its script."""
+    return (
+        '<p class="sl-tools d-print-none">'
+        f'<a href="{html.escape(links["colab"])}">Open in Colab</a>'
+        f'<a href="{html.escape(download)}" download>Download notebook</a>'
+        "</p>"
+    )
+
+
+def footer(links: dict[str, str]) -> str:
+    """The line at the end of each page."""
+    items = (("report", "Report an error on this page"), ("cite", "Cite this book"), ("licence", "Licence"))
+    return '<p class="sl-foot">' + "".join(f'<a href="{html.escape(links[k])}">{text}</a>' for k, text in items) + "</p>"
+
+
+def on_builder(app) -> None:
+    """Two extensions forget to say that they may run in parallel; both only set things up once."""
+    for name in ("sphinx_multitoc_numbering", "sphinx-mathjax-offline"):
+        if name in app.extensions:
+            app.extensions[name].parallel_read_safe = app.extensions[name].parallel_write_safe = True
+
+
+def on_config(app, config) -> None:
+    config.html_static_path.extend(str(folder) for folder in STATIC if folder.is_dir())
+
+
+def setup(app) -> dict:
+    app.setup_extension("checked_sums")
+    app.setup_extension("answer_boxes")
+    app.add_css_file("book.css", priority=700)
+    app.add_css_file("print.css", priority=701)
+    app.add_js_file("page.js", loading_method="defer")
+    app.connect("config-inited", on_config)
+    app.connect("builder-inited", on_builder)
+    app.connect("doctree-read", on_doctree)
+    app.connect("html-page-context", on_page, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+__all__ = ["checked_sums", "setup"]

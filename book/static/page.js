@@ -1,0 +1,94 @@
+// Small things of every page: Show the sums, wide content that scrolls in its own box, the reader's place.
+(() => {
+  "use strict";
+  const store = {
+    read(key) { try { return localStorage.getItem(`scaling-book:${key}`); } catch { return null; } },
+    write(key, value) { try { localStorage.setItem(`scaling-book:${key}`, value); } catch { /* forgets */ } },
+  };
+
+  // --- Show the sums: every checked number can be pointed at or focused, and shows the expression behind it.
+  function setUpSums() {
+    const sums = [...document.querySelectorAll(".sl-sum")];
+    const row = document.querySelector(".sl-tools");
+    if (!sums.length || !row) return;
+    const tip = Object.assign(document.createElement("div"), { id: "sl-tip", className: "sl-tip", hidden: true });
+    tip.setAttribute("role", "tooltip");
+    tip.setAttribute("translate", "no");
+    document.body.append(tip);
+    const toggle = Object.assign(document.createElement("button"), { type: "button", className: "sl-sums-switch", textContent: "Show the sums" });
+    toggle.title = "Every number of the text that code has checked: point at it to see the expression";
+    row.append(toggle);
+
+    const show = (sum) => {
+      tip.textContent = sum.dataset.sum ? `= ${sum.dataset.sum}` : "a premise: given, not computed";
+      tip.hidden = false;
+      const box = sum.getClientRects()[0];
+      const left = Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
+      const below = box.bottom + 6 + tip.offsetHeight < window.innerHeight;
+      tip.style.left = `${Math.max(8, left)}px`;
+      tip.style.top = `${below ? box.bottom + 6 : box.top - tip.offsetHeight - 6}px`;
+    };
+    const hide = () => { tip.hidden = true; };
+    const on = () => document.body.classList.contains("sl-sums");
+
+    for (const sum of sums) {
+      sum.addEventListener("mouseenter", () => on() && show(sum));
+      sum.addEventListener("mouseleave", hide);
+      sum.addEventListener("focus", () => on() && show(sum));
+      sum.addEventListener("blur", hide);
+    }
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+    document.addEventListener("scroll", hide, { passive: true });
+
+    const set = (state) => {
+      document.body.classList.toggle("sl-sums", state);
+      toggle.setAttribute("aria-pressed", String(state));
+      for (const sum of sums) {
+        if (state) { sum.tabIndex = 0; sum.setAttribute("role", "note"); sum.setAttribute("aria-describedby", "sl-tip"); }
+        else for (const name of ["tabindex", "role", "aria-describedby"]) sum.removeAttribute(name);
+      }
+      if (!state) hide();
+    };
+    toggle.addEventListener("click", () => { set(!on()); store.write("sums", on() ? "1" : "0"); });
+    set(store.read("sums") === "1");
+  }
+
+  // --- A box that scrolls sideways must be reachable by keyboard.
+  function setUpScrollers() {
+    const wide = document.querySelectorAll(".bd-article div.highlight > pre, .bd-article .cell_output pre, .sl-scroll, .bd-article div.math");
+    const refresh = () => {
+      for (const node of wide) {
+        if (node.scrollWidth > node.clientWidth + 1) node.tabIndex = 0;
+        else node.removeAttribute("tabindex");
+      }
+    };
+    window.addEventListener("load", () => setTimeout(refresh, 300));
+    window.addEventListener("resize", refresh);
+  }
+
+  // --- The reader's place: a long page offers to go on where one stopped.
+  function setUpPlace() {
+    const headings = [...document.querySelectorAll(".bd-article section[id] > h2")];
+    const row = document.querySelector(".sl-tools");
+    if (headings.length < 3 || !row) return;
+    const key = `place:${location.pathname.split("/").slice(-2).join("/")}`;
+    const known = headings.find((h) => h.parentElement.id === store.read(key));
+    if (known && !location.hash && known !== headings[0]) {
+      const link = Object.assign(document.createElement("a"), { href: `#${known.parentElement.id}`, className: "sl-place" });
+      link.textContent = `Go on at “${known.firstChild.textContent.trim()}”`;
+      row.append(link);
+    }
+    let waiting = null;
+    document.addEventListener("scroll", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => {
+        const passed = headings.filter((h) => h.getBoundingClientRect().top < window.innerHeight / 2);
+        if (passed.length) store.write(key, passed[passed.length - 1].parentElement.id);
+      }, 500);
+    }, { passive: true });
+  }
+
+  setUpSums();
+  setUpScrollers();
+  setUpPlace();
+})();
