@@ -1,0 +1,133 @@
+"""Charts of explorers as Vega specifications: plain dicts, with empty data sets that the page fills.
+
+Colours are CSS variables of `explorer.css` and the page's own text colour, so that a chart follows light and dark.
+"""
+
+import math
+
+INK = "currentColor"
+FONT = "system-ui, sans-serif"
+
+
+def color(role):
+    """A colour of the book by what it stands for: compute, hbm, ici, dcn, waiting."""
+    return f"var(--sl-{role})"
+
+
+def decades(low, high):
+    """The powers of ten between two numbers: the ticks of a log axis.
+
+    >>> decades(0.4, 1200)
+    [1.0, 10.0, 100.0, 1000.0]
+    """
+    return [10.0**k for k in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+
+
+def roofline(x_domain, y_domain, *, x_title, y_title, height=300):
+    """A roofline with one point that moves.
+
+    Data sets: `slope` and `flat`, the two parts of the roof (two rows x, y each); `slope_name`, written along the
+    slope (x, y, x2, y2, text); `flat_name` (y, text); `ridge_name` (x, text); `point` (x, y, ridge, text);
+    `note`, in the middle (text).
+    """
+    return {
+        "$schema": "https://vega.github.io/schema/vega/v6.json",
+        "width": 300,
+        "height": height,
+        "padding": {"left": 44, "right": 18, "top": 26, "bottom": 42},
+        "autosize": "none",
+        "config": {"aria": False},
+        "data": [{"name": name} for name in DATA_SETS],
+        "scales": [_log_scale("x", x_domain, "width"), _log_scale("y", y_domain, "height")],
+        "axes": [_axis("x", "bottom", x_domain, x_title), _axis("y", "left", y_domain)],
+        "marks": [
+            _text({"value": -40}, {"value": -14}, {"value": y_title}),
+            _area("slope", "hbm"),
+            _area("flat", "compute"),
+            _line("slope", "hbm"),
+            _line("flat", "compute"),
+            _along("slope_name"),
+            _label("flat_name", {"signal": "width"}, _at("y", offset=-9), align="right"),
+            _label("ridge_name", _at("x", offset=-5), {"signal": "height - 12"}, align="right"),
+            _dot("point"),
+            _label("point", {"signal": BESIDE}, {"signal": BELOW}, align="left"),
+            _label("note", {"signal": "width / 2"}, {"signal": "height / 2"}, align="center"),
+        ],
+    }
+
+
+DATA_SETS = ("slope", "flat", "slope_name", "flat_name", "ridge_name", "point", "note")
+# The point's label keeps 130 pixels from the right edge; where that moves it to the left of the point, it goes
+# down as far, so that it stays clear of the slope (about one pixel down for each to the left).
+BESIDE = "min(scale('x', datum.x), width - 130)"
+BELOW = f"scale('y', datum.y) + 20 + max(0, scale('x', min(datum.x, datum.ridge)) - {BESIDE})"
+
+
+def _log_scale(name, domain, extent):
+    return {"name": name, "type": "log", "domain": list(domain), "range": extent}
+
+
+def _axis(scale, orient, domain, title=None):
+    return {
+        "scale": scale,
+        "orient": orient,
+        "values": decades(*domain),
+        "format": "~s",
+        "grid": True,
+        "gridColor": INK,
+        "gridOpacity": 0.12,
+        "domainColor": INK,
+        "tickColor": INK,
+        "labelColor": INK,
+        "labelFont": FONT,
+        "labelFontSize": 12,
+        "labelOverlap": True,
+        "title": title,
+        "titleColor": INK,
+        "titleFont": FONT,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 6,
+    }
+
+
+def _at(scale, field=None, offset=0):
+    return {"scale": scale, "field": field or scale, "offset": offset}
+
+
+def _line(data, role):
+    stroke = {"stroke": {"value": color(role)}, "strokeWidth": {"value": 3}, "strokeCap": {"value": "round"}}
+    return {"type": "line", "from": {"data": data}, "encode": {"update": {"x": _at("x"), "y": _at("y"), **stroke}}}
+
+
+def _area(data, role):
+    fill = {"fill": {"value": color(role)}, "fillOpacity": {"value": 0.08}, "y2": {"signal": "height"}}
+    return {"type": "area", "from": {"data": data}, "encode": {"update": {"x": _at("x"), "y": _at("y"), **fill}}}
+
+
+def _text(x, y, text, **more):
+    look = {"fill": {"value": INK}, "font": {"value": FONT}, "fontSize": {"value": 12}, "baseline": {"value": "middle"}}
+    return {"type": "text", "encode": {"update": {"x": x, "y": y, "text": text, **look, **more}}}
+
+
+def _label(data, x, y, *, align, **more):
+    align = align if isinstance(align, dict) else {"value": align}
+    return _text(x, y, {"field": "text"}, align=align, **more) | {"from": {"data": data}}
+
+
+def _along(data):
+    """A name written along the line from x, y to x2, y2, at its middle."""
+    run, rise = "(scale('x', datum.x2) - scale('x', datum.x))", "(scale('y', datum.y2) - scale('y', datum.y))"
+    return _label(
+        data,
+        {"signal": f"scale('x', datum.x) + {run} / 2"},
+        {"signal": f"scale('y', datum.y) + {rise} / 2"},
+        align="center",
+        angle={"signal": f"atan2({rise}, {run}) * 180 / PI"},
+        dy={"value": -10},
+    )
+
+
+def _dot(data):
+    look = {"size": {"value": 130}, "fill": {"value": INK}, "stroke": {"value": "Canvas"}, "strokeWidth": {"value": 2}}
+    return {"type": "symbol", "from": {"data": data}, "encode": {"update": {"x": _at("x"), "y": _at("y"), **look}}}

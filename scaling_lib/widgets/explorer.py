@@ -1,0 +1,290 @@
+"""What an explorer is: controls, tables over them, values read from the tables, a chart and its sentence.
+
+An explorer is evaluated twice with the same recipe. Python asks each table's function, at any state. The
+static page looks the tables up, since their values over the controls' stops travel with it; then it adds, and
+takes the greatest or least. So no formula is written in JavaScript: products are sums of log10 tables.
+"""
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from scaling_lib.units import ScalingError
+from scaling_lib.widgets.words import fill, names_in
+
+MIN_STOPS = 12  # a coarser slider is a toy
+BETWEEN = 8  # a live kernel takes this many steps from one stop to the next
+TIE = 1e-6  # two values this close are equal: the first named wins
+DIGITS = 9  # decimals of a log10 in the page: a relative error of 1e-9
+
+
+@dataclass(frozen=True)
+class Control:
+    """One input: a slider over `stops`, or, where `labels` are given, a choice among them."""
+
+    name: str
+    label: str
+    stops: tuple
+    default: object
+    labels: tuple[str, ...] = ()
+    wide: bool = False  # takes a whole row of the page
+
+    def __post_init__(self):
+        if self.default not in self.stops:
+            raise ScalingError(f"default of {self.name} is {self.default!r}: possible are {_listed(self.stops)}")
+        if not self.labels and len(self.stops) < MIN_STOPS:
+            raise ScalingError(f"{self.name} has {len(self.stops)} stops: a slider needs at least {MIN_STOPS}")
+
+    @property
+    def live_stops(self):
+        """Stops where a kernel computes: whole numbers between the static ones as well."""
+        if self.labels:
+            return self.stops
+        between = np.geomspace(self.stops[:-1], self.stops[1:], BETWEEN, endpoint=False)
+        return tuple(sorted({*self.stops, *np.rint(between).astype(int).ravel().tolist()}))
+
+    def says(self, value):
+        """The value as a sentence would name it."""
+        return self.labels[self.stops.index(value)] if self.labels else value
+
+    def legal(self, value):
+        """The value, if this control can take it: any of a choice, any number between a slider's ends."""
+        if self.labels:
+            if not isinstance(value, str) or value not in self.stops:
+                raise ScalingError(f"{self.name} got {value!r}: possible are {_listed(self.stops)}")
+            return value
+        low, high = self.stops[0], self.stops[-1]
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+        if not number or not low <= value <= high:
+            raise ScalingError(f"{self.name} got {value!r}: possible are numbers from {low:,} to {high:,}")
+        return value
+
+
+@dataclass(frozen=True)
+class Table:
+    """A quantity of the library over the few controls it depends on.
+
+    `of` takes those controls by name: choices as text, sliders as numbers or arrays that broadcast. It gives text
+    or numbers; None or NaN means that there is nothing, inf that there is no bound. With `log10` the table holds
+    logarithms, so that sums of tables are products of quantities.
+    """
+
+    name: str
+    over: tuple[str, ...]
+    of: Callable
+    log10: bool = False
+
+    def at(self, state):
+        """The table's entry at a state, on the stops or between them."""
+        value = self.of(**{name: state[name] for name in self.over})
+        return value if _is_text(value) else self._scaled(value).item()
+
+    def grid(self, controls):
+        """The table's entries over the stops of its controls, as an array with one axis a control."""
+        axes = [controls[name] for name in self.over]
+        sliders = iter(np.ix_(*(np.asarray(c.stops, float) for c in axes if not c.labels)))
+        sizes = {c.name: next(sliders) for c in axes if not c.labels}
+        entries = np.empty([len(c.stops) for c in axes], dtype=object)
+        for picks in np.ndindex(*(len(c.stops) for c in axes if c.labels)):
+            pick = iter(picks)
+            index = tuple(next(pick) if c.labels else slice(None) for c in axes)
+            chosen = {c.name: c.stops[i] for c, i in zip(axes, index, strict=True) if c.labels}
+            value = self.of(**chosen, **sizes)
+            entries[index] = value if _is_text(value) else self._scaled(value)
+        return entries
+
+    def _scaled(self, value):
+        value = np.asarray(value, dtype=float)
+        return np.log10(value) if self.log10 else value
+
+
+@dataclass(frozen=True)
+class Readout:
+    """A value made of tables and earlier readouts, in one way that the page knows too.
+
+    `how` is "add" (a minus before a name subtracts it), "greatest", "least", or "which": the name of the greatest.
+    """
+
+    name: str
+    how: str
+    of: tuple[str, ...]
+
+    @property
+    def terms(self):
+        """The names without their signs."""
+        return tuple(name.lstrip("-") for name in self.of)
+
+    def at(self, raw, log10):
+        """The value, given those before it."""
+        terms = [raw[name] for name in self.terms]
+        if any(term is None or math.isnan(term) for term in terms):
+            return None
+        if self.how == "add":
+            return math.fsum(-t if n[0] == "-" else t for t, n in zip(terms, self.of, strict=True))
+        if self.how == "least":
+            return min(terms)
+        greatest = max(terms)
+        if self.how == "greatest":
+            return greatest
+        near = TIE if log10 else TIE * abs(greatest)
+        return next(name for name, term in zip(self.of, terms, strict=True) if term >= greatest - near)
+
+
+@dataclass(frozen=True)
+class Say:
+    """A sentence, and when it holds: {name: "none" | "never" | "some" or a text}. The first that holds is said."""
+
+    text: str
+    when: Mapping[str, str] = field(default_factory=dict)
+
+    def holds(self, values):
+        return all(kind_of(values[name]) == kind for name, kind in self.when.items())
+
+
+def kind_of(value):
+    """Of what kind a value is, for `Say`.
+
+    >>> [kind_of(v) for v in ("memory", None, float("inf"), 3.5)]
+    ['memory', 'none', 'never', 'some']
+    """
+    if isinstance(value, str):
+        return value
+    return "none" if value is None else "never" if math.isinf(value) else "some"
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """Everything that Python, the static page and a live kernel need to show one explorer.
+
+    Args:
+      name: as in the page's ids.
+      title: the message, as a sentence.
+      controls, tables, readouts, says: see their classes.
+      rows: (label, template) pairs of the data table.
+      chart: a Vega specification whose data sets are empty.
+      drawn: {data set: rows}, a row being {field: name of a value, or a template with places}; a row that
+        needs a value which does not exist is not drawn.
+      still: function of `drawn_at(...)` and the title that gives the fallback picture as SVG text.
+    """
+
+    name: str
+    title: str
+    controls: tuple[Control, ...]
+    tables: tuple[Table, ...]
+    readouts: tuple[Readout, ...]
+    says: tuple[Say, ...]
+    rows: tuple[tuple[str, str], ...]
+    chart: Mapping
+    drawn: Mapping[str, tuple[Mapping[str, str], ...]]
+    still: Callable
+
+    def __post_init__(self):
+        known = {*self.logs, *(control.name for control in self.controls)}
+        for name in self._named():
+            if name not in known:
+                raise ScalingError(f"explorer {self.name} names {name!r}: possible are {_listed(sorted(known))}")
+
+    @cached_property
+    def logs(self):
+        """{name: whether it is held as log10} of the tables and readouts."""
+        logs = {table.name: table.log10 for table in self.tables}
+        for readout in self.readouts:
+            terms = readout.terms
+            if not set(terms) <= set(logs) or len({logs[name] for name in terms}) > 1:
+                possible = f"{_listed(logs)}, all of them log10 or none"
+                raise ScalingError(f"readout {readout.name} got {_listed(terms)}: possible are {possible}")
+            logs[readout.name] = logs[terms[0]]
+        return logs
+
+    @cached_property
+    def control(self):
+        """The controls by name."""
+        return {control.name: control for control in self.controls}
+
+    @property
+    def default_state(self):
+        return {control.name: control.default for control in self.controls}
+
+    def state(self, state=None):
+        """A whole, legal state: what is given, and defaults for the rest.
+
+        Raises:
+          ScalingError: an unknown control, or a value that its control cannot take.
+        """
+        unknown = set(state or {}) - set(self.control)
+        if unknown:
+            raise ScalingError(f"control {_listed(sorted(unknown))} is unknown: known are {_listed(self.control)}")
+        whole = {**self.default_state, **(state or {})}
+        return {name: self.control[name].legal(value) for name, value in whole.items()}
+
+    def at(self, state=None):
+        """Every value at a state, computed by the library: controls as said, tables and readouts in SI units."""
+        state = self.state(state)
+        raw = {table.name: table.at(state) for table in self.tables}
+        for readout in self.readouts:
+            raw[readout.name] = readout.at(raw, self.logs[readout.name])
+        shown = {control.name: control.says(state[control.name]) for control in self.controls}
+        return shown | {name: _shown(value, self.logs[name]) for name, value in raw.items()}
+
+    def describe(self, state=None):
+        """One sentence with the numbers and the verdict, as the page announces it."""
+        return self.say(self.at(state))
+
+    def say(self, values):
+        """The first sentence that holds for values of `at`."""
+        return next(fill(say.text, values) for say in self.says if say.holds(values))
+
+    def drawn_at(self, state=None):
+        """{data set: rows} as the chart draws them."""
+        values = self.at(state)
+        return {
+            name: [
+                {key: fill(made, values) if "{" in made else values[made] for key, made in row.items()}
+                for row in rows
+                if all(values[needed] is not None for needed in _needs(row))
+            ]
+            for name, rows in self.drawn.items()
+        }
+
+    def table_at(self, state=None):
+        """(label, text) pairs of the data table."""
+        values = self.at(state)
+        return [(label, fill(template, values)) for label, template in self.rows]
+
+    def grids(self):
+        """{table: array of its entries over its controls' stops}: what travels with the static page."""
+        return {table.name: table.grid(self.control) for table in self.tables}
+
+    def _named(self):
+        for rows in self.drawn.values():
+            for row in rows:
+                yield from _needs(row)
+        for template in [say.text for say in self.says] + [template for _, template in self.rows]:
+            yield from names_in(template)
+        for say in self.says:
+            yield from say.when
+
+
+def _is_text(value):
+    return value is None or isinstance(value, str)
+
+
+def _needs(row):
+    for made in row.values():
+        yield from names_in(made) if "{" in made else (made,)
+
+
+def _shown(value, log10):
+    if _is_text(value):
+        return value
+    if math.isnan(value):
+        return None
+    return 10.0**value if log10 else value
+
+
+def _listed(names):
+    return ", ".join(str(name) for name in names)
