@@ -1,0 +1,146 @@
+"""Figures: what they say is what they draw, and everyone can read them."""
+
+import itertools
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from scaling_lib import plotting
+from scaling_lib.hardware import chip, chips
+from scaling_lib.plotting import COLORS, Picture, style
+from scaling_lib.roofline import critical_batch, dot_work, matmul_work, ridge_point
+
+MEASURED = ([1, 64, 256, 4096], np.array([43.5, 45, 54, 643]) * 1e-6)
+
+PICTURES = {
+    "roofline": lambda: plotting.roofline(["tpu-v5e", "h100"], {"dot": dot_work(10**6), "wide": 300.0}),
+    "network roofline": lambda: plotting.roofline("tpu-v5e", link="ici"),
+    "ridges": plotting.ridge_chart,
+    "rate": lambda: plotting.attained_rate("tpu-v5e", [8192, 1024, 256], w="int8"),
+    "measured": lambda: plotting.against_measurement("h100", *MEASURED, d=8192, f=7168, source="Vidur"),
+    "mine": lambda: plotting.measured_roofline(
+        "CPU", 8e10, 2e10, [0.1, 4, 99], [2e9, 8e10, 8e10], [1e9, 5e10, 8e10], "abc"
+    ),
+    "scaling": plotting.strong_and_weak_scaling,
+}
+
+
+@pytest.fixture(scope="module", params=PICTURES)
+def picture(request):
+    return PICTURES[request.param]()
+
+
+def test_a_picture_says_itself_in_one_sentence_with_numbers(picture):
+    said = picture.describe()
+    assert isinstance(picture, Picture)
+    assert said.endswith(".") and not re.search(r"[.!?] [A-Z]", said)
+    assert re.search(r"\d", said) and said in repr(picture)
+
+
+def test_a_picture_shows_as_svg_with_caption_and_table(picture):
+    shown = picture._repr_html_()
+    assert 'role="img"' in shown and "<figcaption" in shown and "<table>" in shown
+    assert style.INK not in shown and "currentColor" in shown  # the page's own text colour: light and dark
+    assert "<metadata>" not in shown and "http://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", shown)
+    assert len(shown) < 150_000
+
+
+def test_two_pictures_on_a_page_share_no_id():
+    ids = [set(re.findall(r'\bid="([^"]+)"', PICTURES[name]()._repr_html_())) for name in ("ridges", "rate")]
+    assert not ids[0] & ids[1]
+
+
+def test_the_same_picture_is_the_same_text(picture):
+    assert picture.svg() == picture.svg()
+
+
+def test_nothing_in_a_picture_overflows_its_frame(picture):
+    canvas, frame = FigureCanvasAgg(picture.figure), picture.figure.bbox
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    for text in picture.figure.findobj(lambda a: hasattr(a, "get_text") and a.get_text() and a.get_visible()):
+        box = text.get_window_extent(renderer)
+        assert box.x0 >= frame.x0 - 2 and box.x1 <= frame.x1 + 2, text.get_text()
+
+
+def test_roofline_says_what_it_draws():
+    drawn = plotting.roofline("tpu-v5e", {"matmul": matmul_work(64, 8192, 8192)})
+    assert drawn.columns["attainable TFLOP/s"] == pytest.approx([63.0 * 0.82, 197.0], rel=0.01)
+    assert "240 FLOP/byte" in drawn.describe() and "26% of the peak" in drawn.describe()
+
+
+def test_every_chip_has_its_bar():
+    columns = plotting.ridge_chart().columns
+    assert columns["chip"] == [c.title for c in chips()]
+    assert columns["ridge point [FLOP/byte]"] == pytest.approx([ridge_point(c) for c in chips()])
+
+
+def test_a_chip_without_the_format_has_no_bar():
+    shown = plotting.ridge_chart(dtype="fp8").columns["chip"]
+    assert chip("h100").title in shown and chip("a100").title not in shown
+
+
+def test_rate_names_the_knees_and_the_width_that_has_none():
+    said = plotting.attained_rate("tpu-v5e", [8192, 256], w="int8").describe()
+    assert f"B = {critical_batch('tpu-v5e', 8192, 8192, w='int8'):.0f}" in said and "256 never reaches it" in said
+
+
+def test_a_fixed_problem_stops_where_the_exchange_takes_over():
+    columns = plotting.strong_and_weak_scaling(0.64, 0.01, 1024).columns
+    assert columns["strong"] == pytest.approx(np.minimum(columns["chips"], 64))
+    assert columns["weak"] == pytest.approx(columns["chips"])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.1, "0.1"), (1, "1"), (240, "240"), (1000, "1k"), (16384, "16k"), (240e3, "240k"), (2e6, "2M")],
+)
+def test_ticks_are_real_numbers(value, text):
+    assert style.si_label(value) == text
+
+
+def linear(colour):
+    """sRGB hex -> linear RGB."""
+    c = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb):
+    """Linear RGB -> CIE Lab, in which a distance of about 10 is plain to see."""
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ np.clip(rgb, 0, 1)
+    f = np.cbrt(xyz / [0.9505, 1.0, 1.089])
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+# Machado, Oliveira and Fernandes 2009, full severity.
+SIGHT = {
+    "usual": np.eye(3),
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+}
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_colours_stay_apart(sight):
+    seen = {name: lab(np.array(SIGHT[sight]) @ linear(c)) for name, c in COLORS.items()}
+    for a, b in itertools.combinations(seen, 2):
+        assert np.linalg.norm(seen[a] - seen[b]) > 15, (a, b)
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#121212"])
+def test_colours_stand_out_in_light_and_dark(background):
+    def luminance(c):
+        return linear(c) @ [0.2126, 0.7152, 0.0722] + 0.05
+
+    for name, colour in COLORS.items():
+        light, dark = sorted((luminance(colour), luminance(background)), reverse=True)
+        assert light / dark >= 3, name
+
+
+def test_the_library_itself_draws_nothing():
+    code = "import scaling_lib, sys; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
