@@ -1,0 +1,41 @@
+"""The referee: what XLA compiles and what devices measure, to hold predictions against. Needs jax; imports it first."""
+
+from importlib.util import find_spec
+
+if find_spec("jax") is None:
+    raise ModuleNotFoundError('scaling_lib.referee needs jax: pip install "scaling-lib[jax]"', name="jax")
+
+from scaling_lib.referee.devices import DeviceError, make_mesh, mesh_devices, setup, this_device
+
+setup()
+
+from scaling_lib.referee import programs  # noqa: E402  (jax is set up first)
+from scaling_lib.referee.hlo import Collective, FlopCount, HloError, collectives_in, flops_in  # noqa: E402
+from scaling_lib.referee.report import TpuReport  # noqa: E402
+from scaling_lib.referee.tpu_compiler import (  # noqa: E402
+    CannotCompile,
+    TopologyError,
+    compile_for_tpu,
+    parse_topology,
+    versions,
+)
+
+__all__ = [
+    "CannotCompile",
+    "Collective",
+    "DeviceError",
+    "FlopCount",
+    "HloError",
+    "TopologyError",
+    "TpuReport",
+    "collectives_in",
+    "compile_for_tpu",
+    "flops_in",
+    "make_mesh",
+    "mesh_devices",
+    "parse_topology",
+    "programs",
+    "setup",
+    "this_device",
+    "versions",
+]

@@ -1,0 +1,277 @@
+"""HLO text (``compiled.as_text()``) read into computations and instructions, of every XLA version the book runs on."""
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from scaling_lib.units import ScalingError
+
+_BITS = {"pred": 8, "s2": 2, "u2": 2, "s4": 4, "u4": 4, "c64": 64, "c128": 128, "bf16": 16, "token": 0, "opaque": 0}
+
+
+class HloError(ScalingError):
+    """The text is not complete HLO of one compiled module."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """One array of an instruction's result: ``bf16[512,1024]``."""
+
+    dtype: str
+    dims: tuple[int, ...]
+
+    @property
+    def elements(self):
+        n = 1
+        for d in self.dims:
+            n *= d
+        return n
+
+    @property
+    def bytes(self):
+        return -(-self.elements * bits_per_element(self.dtype) // 8)
+
+    def __str__(self):
+        return f"{self.dtype}[{','.join(map(str, self.dims))}]"
+
+
+def bits_per_element(dtype):
+    """Bits of one element of an HLO type.
+
+    >>> bits_per_element("bf16"), bits_per_element("f8e4m3fn"), bits_per_element("s4")
+    (16, 8, 4)
+    """
+    if dtype in _BITS:
+        return _BITS[dtype]
+    digits = re.match(r"[suf](\d+)", dtype)  # s32, u8, f32, f8e5m2, f4e2m1fn
+    if not digits:
+        raise HloError(f"unknown HLO element type {dtype!r}")
+    return int(digits[1])
+
+
+@dataclass(frozen=True)
+class Instruction:
+    name: str
+    opcode: str
+    arrays: tuple[Array, ...]  # the result's leaves: one array, or those of a (nested) tuple
+    operands: tuple[str, ...]
+    argument: str  # what stands between the brackets, as written
+    attrs: str  # everything after them
+    is_tuple: bool = False
+
+    def attr(self, key):
+        """Value of ``key=`` up to the comma that ends it (brackets kept together), or None."""
+        match = re.search(rf"(?:^|, ){re.escape(key)}=", self.attrs)
+        return _until_comma(self.attrs, match.end()) if match else None
+
+    def callee(self, key):
+        value = self.attr(key)
+        return value.lstrip("%") if value else None
+
+    def callees(self, key):
+        value = self.attr(key)
+        return tuple(v.strip().lstrip("%") for v in value.strip("{}").split(",")) if value else ()
+
+
+@dataclass
+class Computation:
+    name: str
+    instructions: dict[str, Instruction] = field(default_factory=dict)
+    root: Instruction | None = None
+
+    @cached_property
+    def parameters(self):
+        found = [i for i in self.instructions.values() if i.opcode == "parameter"]
+        return sorted(found, key=lambda i: int(i.argument))
+
+    @cached_property
+    def call_targets(self):
+        """Custom calls made here, by target."""
+        return {i.attr("custom_call_target").strip('"') for i in self.instructions.values() if _is_custom(i)}
+
+    def __getitem__(self, name):
+        try:
+            return self.instructions[name]
+        except KeyError:
+            raise HloError(f"%{name} is used in %{self.name} but not defined there: the text is incomplete") from None
+
+
+@dataclass
+class Module:
+    name: str
+    n_devices: int
+    computations: dict[str, Computation]
+    entry: Computation
+
+    def __getitem__(self, name):
+        try:
+            return self.computations[name]
+        except KeyError:
+            raise HloError(f"computation %{name} is called but not in the text: the text is incomplete") from None
+
+
+def _is_custom(instruction):
+    return instruction.opcode == "custom-call" and instruction.attr("custom_call_target")
+
+
+_COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.$-]+) \(.*\) -> .* \{\s*$")
+_INSTRUCTION = re.compile(r"^(ROOT )?%?([\w.$-]+) = ")
+_HEADER = re.compile(r"^HloModule ([\w.$<>-]+)")
+_SHAPE = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\]")
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+def parse_module(text):
+    """Compiled HLO text as a `Module`; text that is cut off, or is not compiled HLO, is refused with the reason.
+
+    >>> module = parse_module('''HloModule tiny, num_partitions=2
+    ...
+    ... ENTRY %main (x: f32[4]) -> f32[4] {
+    ...   %x = f32[4]{0} parameter(0)
+    ...   ROOT %y = f32[4]{0} negate(%x)
+    ... }''')
+    >>> module.n_devices, module.entry.root.opcode, module.entry.root.operands
+    (2, 'negate', ('x',))
+    """
+    lines = text.splitlines()
+    start = next((k for k, line in enumerate(lines) if line.strip()), None)
+    if start is None:
+        raise HloError("the HLO text is empty")
+    header = _HEADER.match(lines[start])
+    if not header:
+        if "stablehlo." in text or lines[start].lstrip().startswith("module @"):
+            raise HloError("this is StableHLO, from before XLA's partitioner; give compiled.as_text() instead")
+        raise HloError(f"HLO text starts with 'HloModule'; this starts with {lines[start].strip()[:60]!r}")
+    computations, entry, current, statement, first = {}, None, None, "", 0
+    for number, line in enumerate(lines[start + 1 :], start + 2):
+        if current is None:
+            match = _COMPUTATION.match(line)
+            if match:
+                current = Computation(match[2])
+                computations[current.name] = current
+                entry = current if match[1] else entry
+            continue
+        stripped = line.strip()
+        closing = line.startswith("}")
+        if closing or _INSTRUCTION.match(stripped):
+            if statement:
+                _add(current, statement, first)
+            statement, first = ("", 0) if closing else (stripped, number)
+            if closing:
+                _check_root(current, number)
+                current = None
+        elif stripped:
+            statement += " " + stripped  # long constants are wrapped
+    if current is not None:
+        raise HloError(f"the text ends inside computation %{current.name}: it was cut off")
+    if entry is None:
+        raise HloError("no ENTRY computation: the text was cut off")
+    return Module(header[1], _n_devices(lines[start]), computations, entry)
+
+
+def _n_devices(header):
+    def count(key):
+        match = re.search(rf"\b{key}=(\d+)", header)
+        return int(match[1]) if match else 1
+
+    return count("num_partitions") * count("replica_count")
+
+
+def _check_root(computation, number):
+    if computation.root is None:
+        raise HloError(f"line {number}: computation %{computation.name} ends without a ROOT: lines are missing")
+
+
+def _add(computation, statement, number):
+    try:
+        instruction, is_root = _instruction(statement)
+    except (HloError, ValueError, IndexError) as error:
+        raise HloError(f"line {number}: not an HLO instruction ({error}): {statement[:80]!r}") from None
+    computation.instructions[instruction.name] = instruction
+    if is_root:
+        computation.root = instruction
+
+
+def _instruction(statement):
+    head = _INSTRUCTION.match(statement)
+    if not head:
+        raise HloError("no name")
+    rest = statement[head.end() :]
+    if rest.startswith("("):
+        end = _matching(rest, 0) + 1
+        is_tuple = True
+    else:
+        end, is_tuple = _until_space(rest), False
+    arrays = tuple(Array(d, _dims(s)) for d, s in _SHAPE.findall(rest[:end]))
+    call = re.match(r"\s*([a-z][\w-]*)\(", rest[end:])
+    if not call:
+        raise HloError("no operation")
+    opening = end + call.end() - 1
+    closing = _matching(rest, opening)
+    argument = rest[opening + 1 : closing]
+    attrs = rest[closing + 1 :].removeprefix(",").lstrip()
+    names = () if call[1] in ("constant", "parameter", "iota") else _operand_names(argument)
+    return Instruction(head[2], call[1], arrays, names, argument, attrs, is_tuple), bool(head[1])
+
+
+def _dims(text):
+    return tuple(int(d.strip().lstrip("<=")) for d in text.split(",") if d.strip())
+
+
+def _operand_names(argument):
+    names, depth, piece = [], 0, ""
+    for char in re.sub(r"/\*.*?\*/", "", argument) + ",":
+        depth += (char in _OPEN) - (char in _CLOSE)
+        if char == "," and depth == 0:
+            if piece.strip():
+                names.append(piece.strip().split()[-1].lstrip("%"))  # older XLA writes the shape first
+            piece = ""
+        else:
+            piece += char
+    return tuple(names)
+
+
+def _until_space(text):
+    """End of a shape: the first blank outside brackets (layouts hold none, but be safe)."""
+    depth = 0
+    for k, char in enumerate(text):
+        depth += (char in _OPEN) - (char in _CLOSE)
+        if char == " " and depth == 0:
+            return k
+    raise HloError("it is cut off")
+
+
+def _matching(text, opening):
+    """Index of the bracket that closes the one at `opening`; brackets inside quotes do not count."""
+    depth, quoted, k = 0, False, opening
+    while k < len(text):
+        char = text[k]
+        if quoted:
+            k += char == "\\"
+            quoted = char != '"'
+        elif char == '"':
+            quoted = True
+        else:
+            depth += (char in _OPEN) - (char in _CLOSE)
+            if depth == 0:
+                return k
+        k += 1
+    raise HloError("it is cut off")
+
+
+def _until_comma(text, start):
+    """Text from `start` to the next ', ' outside brackets and quotes."""
+    depth, quoted, k = 0, False, start
+    while k < len(text):
+        char = text[k]
+        if quoted:
+            k += char == "\\"
+            quoted = char != '"'
+        elif char == '"':
+            quoted = True
+        elif char == "," and depth == 0:
+            break
+        else:
+            depth += (char in _OPEN) - (char in _CLOSE)
+        k += 1
+    return text[start:k].strip()

@@ -1,0 +1,45 @@
+"""Sharded programs of the chapters, one entry each: what the notebooks compile, and what reports are recorded of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from jax import ShapeDtypeStruct
+from jax.sharding import PartitionSpec as P
+
+
+def split_matmul(x, w):
+    """X[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]: each device multiplies its part of D; the parts must be added over Y."""
+    return x @ w
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function with the shapes, shardings and slice it is compiled for."""
+
+    fn: Callable
+    args: tuple
+    in_shardings: tuple
+    out_shardings: object
+    mesh: dict[str, int]
+    topology: str
+    options: dict = field(default_factory=dict)
+
+    def compile(self):
+        from scaling_lib.referee.tpu_compiler import compile_for_tpu
+
+        return compile_for_tpu(
+            self.fn, *self.args, topology=self.topology, mesh=self.mesh, in_shardings=self.in_shardings,
+            out_shardings=self.out_shardings, **self.options,
+        )  # fmt: skip
+
+
+def _bf16(*shape):
+    return ShapeDtypeStruct(shape, "bfloat16")
+
+
+PROGRAMS = {
+    "ch01_split_matmul": Program(
+        fn=split_matmul, args=(_bf16(1024, 8192), _bf16(8192, 4096)), in_shardings=(P("X", "Y"), P("Y")),
+        out_shardings=P("X"), mesh={"X": 4, "Y": 2}, topology="v5e:4x2",
+    ),
+}  # fmt: skip
