@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from scaling_lib.estimate import TimeBounds
-from scaling_lib.hardware import BOUND_OF_LINK, Chip, chip
-from scaling_lib.units import ScalingError, bytes_per_element, non_negative, plain, positive, sealed
+from scaling_lib.hardware import BOUND_OF_LINK, Chip, chip, chips
+from scaling_lib.hardware.tables import UNKNOWN, markdown
+from scaling_lib.units import ScalingError, bytes_per_element, legal_dtype, non_negative, plain, positive, sealed
 
 
 @dataclass(frozen=True)
@@ -304,6 +305,23 @@ def critical_contraction(chip, *, x="bf16", w=None, out=None, compute=None, link
     chip = _as_chip(chip)
     ridge = ridge_point(chip, dtype=compute or _wider(x, w or x), link=link or _neighbour_link(chip))
     return bytes_per_element(out or x) * ridge
+
+
+def ridge_table(dtype="bf16", *, kind=None):
+    """Ridge points [FLOP/byte] of all chips (or of one kind, "tpu" or "gpu") for all their links, as Markdown.
+
+    >>> print(ridge_table(kind="tpu").splitlines()[0])
+    | chip | vmem | hbm | ici_axis | ici | dcn | pcie |
+    """
+    found = [c for c in chips() if kind in (None, c.kind)]
+    links = [link for link in BOUND_OF_LINK if any(link in c.links for c in found)]
+    rows = [[c.title, *(_ridge_cell(c, legal_dtype(dtype), link) for link in links)] for c in found]
+    return markdown(["chip", *links], rows)
+
+
+def _ridge_cell(c, dtype, link):
+    known = link in c.links and dtype in c.dtypes
+    return f"{ridge_point(c, dtype=dtype, link=link):,.1f}" if known else UNKNOWN
 
 
 def _as_chip(name_or_chip):

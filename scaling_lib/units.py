@@ -26,13 +26,14 @@ class UnknownName(ScalingError):
 
     kind = "name"
 
-    def __init__(self, name, known):
+    def __init__(self, name, known, of=""):
         import difflib  # errors only
 
         self.name, self.known = name, tuple(known)
         close = difflib.get_close_matches(str(name).lower(), self.known, n=3, cutoff=0.4)
         hint = f"did you mean {', '.join(close)}? " if close else ""
-        super().__init__(f"{self.kind} {name!r} is unknown: {hint}known: {', '.join(self.known)}")
+        of = f" for {of}" if of else ""
+        super().__init__(f"{self.kind} {name!r} is unknown{of}: {hint}known: {', '.join(self.known)}")
 
 
 class UnknownChip(UnknownName):

@@ -79,7 +79,7 @@ def price(chip_name):
     found = [p for p in _prices() if p.chip == chip(chip_name).name]
     if not found:
         priced = sorted({p.chip for p in _prices()})
-        raise UnknownChip(f"{chip_name} (no price)", priced)
+        raise UnknownChip(chip_name, priced, of="prices")
     return max(found, key=lambda p: p.date)
 
 
@@ -161,12 +161,16 @@ def _origin(where, entry):
     if (entry["kind"] == "unsupported") == ("value" in entry):
         raise CatalogError(f"{where}: a value is needed, unless kind is unsupported, where none is possible")
     others = tuple(
-        Alternate(row.get("value"), _source(row.get("source", "")), row.get("note", ""))
+        Alternate(_frozen(row.get("value")), _source(row.get("source", "")), row.get("note", ""))
         for row in entry.get("alternates", [])
     )
     if not all(other.source for other in others):
         raise CatalogError(f"{where}: an alternate has no source")
     return Origin(entry["kind"], _source(entry["source"]), entry.get("locator", ""), entry.get("note", ""), others)
+
+
+def _frozen(value):
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _value(where, entry, kind):

@@ -8,17 +8,17 @@ from scaling_lib.units import DTYPES, ScalingError, UnknownLink, UnsupportedDtyp
 
 KINDS = ("published", "derived", "measured", "assumed", "unsupported")
 
-# Which resource of an estimate a link keeps busy.
+# Which resource of an estimate a link keeps busy; in the order in which tables show the links.
 BOUND_OF_LINK = {
-    "hbm": "memory",
     "vmem": "memory",
     "smem": "memory",
     "l2": "memory",
-    "ici": "network",
+    "hbm": "memory",
     "ici_axis": "network",
-    "dcn": "network",
+    "ici": "network",
     "nvlink": "network",
     "scaleout": "network",
+    "dcn": "network",
     "pcie": "host",
 }
 
@@ -130,7 +130,8 @@ class Chip:
     @property
     def links(self):
         """Names of the memory levels and links the chip has a bandwidth for, nearest first."""
-        return tuple(link for link, (field, _) in self.link_fields.items() if getattr(self, field) is not None)
+        fields = ((link, self.link_fields[link][0]) for link in BOUND_OF_LINK if link in self.link_fields)
+        return tuple(link for link, field in fields if getattr(self, field) is not None)
 
     def link_bytes_per_s(self, link="hbm"):
         """Bandwidth of a memory level or link [bytes/s], of one chip and one direction.
@@ -147,7 +148,7 @@ class Chip:
         90000000000.0
         """
         if link not in self.links:
-            raise UnknownLink(link, self.links)
+            raise UnknownLink(link, self.links, of=self.title)
         field, count = self.link_fields[link]
         return count * getattr(self, field)
 
