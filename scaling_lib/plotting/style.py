@@ -109,7 +109,7 @@ def si_label(value):
     >>> [si_label(v) for v in (0.25, 1, 240, 4096, 1e4, 2.5e6, 1e9)]
     ['0.25', '1', '240', '4.1k', '10k', '2.5M', '1G']
     """
-    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for size, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.3g}{letter}" if value / size >= 100 else f"{value / size:.2g}{letter}"
     return f"{value:.3g}"
