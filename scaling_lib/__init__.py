@@ -8,20 +8,14 @@
 from scaling_lib.estimate import TimeBounds
 from scaling_lib.hardware import Chip, GpuChip, Origin, Price, TpuChip, chip, chips, price, prices
 from scaling_lib.roofline import (
-    Work,
     attainable_flops_per_s,
-    batched_matmul_work,
     critical_batch,
     critical_contraction,
     critical_width,
-    dot_work,
-    elementwise_work,
-    layer_norm_work,
-    matmul_work,
     max_intensity,
     ridge_point,
+    ridge_rows,
     ridge_table,
-    softmax_work,
     time_bounds,
     two_chip_matmul_time,
 )
@@ -41,6 +35,15 @@ from scaling_lib.units import (
     gb,
     gib,
     si,
+)
+from scaling_lib.work import (
+    Work,
+    batched_matmul_work,
+    dot_work,
+    elementwise_work,
+    layer_norm_work,
+    matmul_work,
+    softmax_work,
 )
 
 __all__ = [
@@ -81,6 +84,7 @@ __all__ = [
     "price",
     "prices",
     "ridge_point",
+    "ridge_rows",
     "ridge_table",
     "si",
     "softmax_work",

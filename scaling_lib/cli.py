@@ -4,9 +4,10 @@ import argparse
 import sys
 
 from scaling_lib.hardware import BOUND_OF_LINK, chip, chips, price, prices
-from scaling_lib.hardware.tables import UNKNOWN, cell, heading
-from scaling_lib.roofline import critical_batch, matmul_work, ridge_point, time_bounds
-from scaling_lib.units import DTYPES, ScalingError, legal_dtype, si
+from scaling_lib.hardware.tables import cell, heading
+from scaling_lib.roofline import critical_batch, ridge_cell, ridge_rows, time_bounds
+from scaling_lib.units import DTYPES, ScalingError, UnknownLink, si
+from scaling_lib.work import matmul_work
 
 
 def main(argv=None):
@@ -62,19 +63,14 @@ def _chip(arguments):
 
 
 def _ridge(arguments):
-    dtype = legal_dtype(arguments.dtype)
-    links = [link for link in BOUND_OF_LINK if any(link in c.links for c in chips())]
-    rows = [[c.name, *(_ridge_cell(c, dtype, link) for link in links)] for c in chips()]
-    return _columns(["chip", *links], rows)
-
-
-def _ridge_cell(c, dtype, link):
-    known = link in c.links and dtype in c.dtypes
-    return f"{ridge_point(c, dtype=dtype, link=link):,.1f}" if known else UNKNOWN
+    links, rows = ridge_rows(arguments.dtype)
+    return _columns(["chip", *links], [[title, *map(ridge_cell, points)] for title, points in rows.items()])
 
 
 def _matmul(arguments):
     chosen = chips() if arguments.chip is None else [chip(arguments.chip)]
+    if arguments.link not in BOUND_OF_LINK:
+        raise UnknownLink(arguments.link, BOUND_OF_LINK)
     dtypes = {name: getattr(arguments, name) for name in ("x", "w", "out", "compute")}
     work = matmul_work(arguments.B, arguments.D, arguments.F, **dtypes)
     able = [c for c in chosen if arguments.chip or (work.dtype in c.dtypes and arguments.link in c.links)]
