@@ -19,8 +19,8 @@ SIZES = (256, 512, 1024, 1536, 2048, 3072, 4096, 5120, 6144, 8192, 12288, 14336,
 def roofline_explorer():
     """Chip × dtype × batch × D × F: the roofline of X[B, D] · W[D, F], and the point that moves on it.
 
-    >>> roofline_explorer().describe({"chip": "h100", "batch": 1})[:20]
-    'H100, bf16, batch 1,'
+    >>> roofline_explorer().describe({"chip": "h100", "batch": 1})[:13]
+    'H100 SXM, bf1'
     """
     return Display(_explorer())
 

@@ -31,7 +31,6 @@ def roofline(x_domain, y_domain, *, x_title, y_title, height=300):
     `note`, in the middle (text).
     """
     return {
-        "$schema": "https://vega.github.io/schema/vega/v6.json",
         "width": 300,
         "height": height,
         "padding": {"left": 44, "right": 18, "top": 26, "bottom": 42},
