@@ -83,8 +83,11 @@ def faults(cell: Cell, *, chapter: bool) -> list[str]:
     found += [
         f"comment {match[1]} would let the cell pass unseen" for match in SILENCING_COMMENTS.finditer(cell.source)
     ]
-    found += network_uses(cell.source)
-    return found + (long_functions(cell.source) if chapter else [])
+    try:
+        found += network_uses(cell.source)
+        return found + (long_functions(cell.source) if chapter else [])
+    except SyntaxError as error:
+        return [*found, f"line {error.lineno} of the cell is no Python: {error.msg}"]
 
 
 def parse(source: str) -> ast.Module:

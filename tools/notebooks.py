@@ -95,8 +95,8 @@ def read(path: Path, root: Path = ROOT) -> list[Cell]:
     name = path.relative_to(root).as_posix()
     cells = read_cells(path.read_text(encoding="utf-8"), name)
     for cell in cells:
-        for says in faults(cell, chapter=path.parent.name == "chapters") + unmarked_checks(cell):
-            raise TextFault(f"{name}:{cell.line}: {says}")
+        if found := faults(cell, chapter=path.parent.name == "chapters") or unmarked_checks(cell):
+            raise TextFault(f"{name}:{cell.line}: {found[0]}")
     return cells
 
 

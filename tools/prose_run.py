@@ -77,26 +77,27 @@ def library_digest(root: Path = ROOT) -> str:
     return digest.hexdigest()
 
 
-def write_plan(root: Path = ROOT) -> dict[str, dict]:
+def write_plan(root: Path = ROOT, made: dict | None = None) -> dict[str, dict]:
     """Writes the plan that kernels read, and returns it: notebook path -> plan."""
     library = library_digest(root)
     plans = {
         name: plan(name, notebook, checks(path.read_text(encoding="utf-8"), path.name), library)
-        for name, (path, notebook) in notebooks(root).items()
+        for name, (path, notebook) in (made or notebooks(root)).items()
     }
     results_folder(root).mkdir(parents=True, exist_ok=True)
     (results_folder(root) / "plan.json").write_text(json.dumps(plans, indent=1) + "\n", encoding="utf-8")
     return plans
 
 
-def values(root: Path = ROOT) -> tuple[dict[str, list[Value]], list[str]]:
+def values(root: Path = ROOT, made: dict | None = None) -> tuple[dict[str, list[Value]], list[str]]:
     """The values of every expression.
 
     Returns:
-      text path -> values in the order of its expressions; and what else went wrong, such as a cell that is tagged
-      raises-exception and raised nothing.
+      text path -> values in the order of its expressions (texts that did not run are missing); and what went wrong: a
+      notebook that failed, or a cell that is tagged raises-exception and raised nothing.
     """
-    plans, made = write_plan(root), notebooks(root)
+    made = notebooks(root) if made is None else made
+    plans = write_plan(root, made)
     stale = [name for name, told in plans.items() if _fresh(root, name, told) is None]
     with ThreadPoolExecutor(WORKERS) as pool:
         failures = dict(zip(stale, pool.map(lambda name: run(root, name, made[name][1]), stale), strict=True))
@@ -105,11 +106,8 @@ def values(root: Path = ROOT) -> tuple[dict[str, list[Value]], list[str]]:
         text = made[name][0].relative_to(root).as_posix()
         saved = _fresh(root, name, told)
         if saved is None:
-            troubles.append(f"{text}: {failures.get(name) or 'the run left no values'}")
-            saved = {
-                "values": [{"error": "the notebook did not run to its end"}] * len(told["expressions"]),
-                "silent": [],
-            }
+            troubles.append(f"{text}: {failures.get(name) or f'{name} left no values'}")
+            continue
         found[text] = [Value(**value) for value in saved["values"]]
         troubles += [f"{text}: code cell {i} is tagged raises-exception and raised nothing" for i in saved["silent"]]
     return found | {p.relative_to(root).as_posix(): direct(p) for p in documents(root)}, troubles
@@ -119,11 +117,14 @@ def run(root: Path, name: str, notebook) -> str:
     """Runs a notebook in a kernel that records values; returns what went wrong, or nothing."""
     import nbclient
 
-    client = nbclient.NotebookClient(notebook, timeout=TIMEOUT_S, resources={"metadata": {"path": str(root)}})
+    where = (root / name).parent if (root / name).parent.is_dir() else root
+    client = nbclient.NotebookClient(notebook, timeout=TIMEOUT_S, resources={"metadata": {"path": str(where)}})
     try:
         client.execute(env={**os.environ, **kernel_environment(root)})
-    except Exception as error:
-        return f"running {name} failed: {error}"
+    except nbclient.exceptions.CellExecutionError as error:
+        return f"{name} failed with {error.ename}: {error.evalue}"
+    except (nbclient.exceptions.CellTimeoutError, nbclient.exceptions.DeadKernelError) as error:
+        return f"{name} failed: {error}"
     return ""
 
 
