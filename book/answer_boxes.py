@@ -43,7 +43,7 @@ def spec_of(key: str) -> dict:
 
     spec = page_spec(key)
     if spec["code"]:
-        given = ", ".join(f"{name}={value!r}" for name, value in exercise(key).page.inputs.items())
+        given = ", ".join(f"{name}={value:.6g}".replace("e+", "e") for name, value in exercise(key).page.inputs.items())
         spec["call"] = f"{spec['function']}({given})"
     return spec
 
@@ -62,12 +62,12 @@ def box_html(spec: dict, guess: bool, solution_url: str, colab_url: str) -> str:
     """The box's markup. `solution_url` is empty where no page holds the worked solution."""
     e = html.escape
     name = spec["key"].replace(".", "-")
-    title = f"Guess: {spec['title']}" if guess else spec["title"]
+    head = f"Guess: {spec['title']}" if guess else "Your answer"
     data = json.dumps(spec, ensure_ascii=False).replace("</", "<\\/")
     parts = [
-        f'<section class="sl-answer{" sl-guess" if guess else ""}" id="box-{name}" data-key="{e(spec["key"])}" '
-        f'aria-labelledby="box-{name}-title">',
-        f'<p class="sl-answer-head"><strong id="box-{name}-title">{e(title)}</strong>{_facts(spec, guess)}</p>',
+        f'<section class="sl-answer{" sl-guess" if guess else ""}" id="box-{name}" '
+        f'aria-label="{"Guess" if guess else "Answer"}: {e(spec["title"])}">',
+        f'<p class="sl-answer-head"><strong id="box-{name}-head">{e(head)}</strong>{_facts(spec, guess)}</p>',
         _code_note(spec, colab_url),
         f'<form class="sl-form" autocomplete="off">{_fields(spec, name, guess)}</form>',
         '<p class="sl-ask" hidden></p>',
@@ -107,19 +107,17 @@ def _code_note(spec: dict, colab_url: str) -> str:
 def _fields(spec: dict, name: str, guess: bool) -> str:
     e = html.escape
     submit = f'<button type="submit" class="sl-button sl-main">{"Commit to this guess" if guess else "Check"}</button>'
-    label = "Your guess" if guess else "Your answer"
     if spec["kind"] == "choice":
         options = "".join(
             f'<label class="sl-choice"><input type="radio" name="{name}" value="{e(text)}"><span>{e(text)}</span></label>'
             for text in spec["choices"]
         )
-        return f'<fieldset><legend>{label}</legend>{options}</fieldset><span class="sl-controls">{submit}</span>'
-    unit = f'<span class="sl-unit" id="box-{name}-unit" translate="no">{e(spec["unit"])}</span>' if spec.get("unit") else ""
-    described = f"box-{name}-unit box-{name}-said" if unit else f"box-{name}-said"
+        return f'<fieldset aria-labelledby="box-{name}-head">{options}</fieldset><p class="sl-controls">{submit}</p>'
+    unit = f'<span class="sl-unit" id="box-{name}-unit" translate="no">{e(spec["unit"])}</span>' if spec["unit"] else ""
     return (
-        f'<label for="box-{name}-input">{label}</label><span class="sl-controls">'
-        f'<input id="box-{name}-input" name="answer" type="text" inputmode="text" spellcheck="false" '
-        f'autocapitalize="off" autocomplete="off" aria-describedby="{described}">{unit}{submit}</span>'
+        f'<p class="sl-controls"><input name="answer" type="text" spellcheck="false" autocapitalize="off" '
+        f'aria-labelledby="box-{name}-head{f" box-{name}-unit" if unit else ""}" aria-describedby="box-{name}-said">'
+        f"{unit}{submit}</p>"
     )
 
 

@@ -29,9 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
     quick = options.parse_args(arguments).quick
     started = time.monotonic()
     prepare_environment()
-    plan_prose()
     quick = quick and still_valid()
-    failed = run_sphinx(quick) or explain_missing(pages_in_toc(), SITE)
+    failed = plan_prose() or run_sphinx(quick) or explain_missing(pages_in_toc(), SITE)
     if failed:
         print(f"The book was not built: {failed}", file=sys.stderr)
         return 1
@@ -52,11 +51,12 @@ def prepare_environment() -> None:
         os.environ["IPYTHONDIR"] = str(hook)  # a start-up script there records the values of checked prose
 
 
-def plan_prose() -> None:
-    """Tells the kernels which expressions of the prose to evaluate, and after which cell."""
+def plan_prose() -> str:
+    """Tells the kernels which expressions of the prose to evaluate, and after which cell; returns what went wrong."""
     script = ROOT / "tools" / "prose.py"
-    if script.exists():
-        subprocess.run([sys.executable, str(script), "--plan"], check=True, cwd=ROOT)
+    if script.exists() and subprocess.run([sys.executable, str(script), "--plan"], cwd=ROOT).returncode:
+        return "the prose has faults, listed above"
+    return ""
 
 
 def fingerprint() -> str:
@@ -104,7 +104,9 @@ def run_sphinx(quick: bool) -> str:
         keep_going=True,
         jobs=JOBS,
     )
-    return "" if result == 0 else f"Sphinx said {result!r}" if isinstance(result, Exception) else "see the warnings above"
+    if isinstance(result, BaseException):
+        return f"{result}\n{result.__cause__ or ''}"  # the cause of a failed notebook shows its cell and traceback
+    return "see the warnings above" if result else ""
 
 
 def pages_in_toc() -> list[str]:

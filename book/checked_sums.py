@@ -44,9 +44,9 @@ def mark_numbers(document: nodes.document) -> int:
         if not match:
             continue
         parent, at = comment.parent, comment.parent.index(comment)
-        before = parent[at - 1] if at else None
+        before = next((node for node in reversed(parent[:at]) if node.astext().strip()), None)
         parent.remove(comment)
-        if before is None or not before.astext().strip():
+        if before is None:
             continue
         expr = "" if match["given"] else " ".join(match["expr"].split())
         _wrap(before, checked_number(expr=expr))

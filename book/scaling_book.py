@@ -4,7 +4,7 @@
 * *Show the sums* (`checked_sums.py`);
 * an explorer's scripts, on the pages that hold one (Jupyter Book would add whatever lies in `_static` to all pages);
 * links made from the one public address in `_config.yml`: Colab, report an error, cite;
-* solution pages without the grader's marker lines; boxes such as *Common mistake*, and badges of evidence.
+* solution pages without the grader's marker lines; the look of the text's catchwords (`text_marks.py`).
 """
 
 import html
@@ -13,28 +13,13 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import answer_boxes
-import checked_sums
+import text_marks
 from docutils import nodes
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = (ROOT / "book" / "static", ROOT / "scaling_lib" / "widgets" / "static")
 MARKERS = re.compile(r"### (?:BEGIN|END) SOLUTION")
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS\n?", re.DOTALL)
-# A quotation that opens with one of these words in bold is a box. (A plain quotation reads well on Colab and GitHub.)
-BOXES = {
-    "common mistake": "mistake",
-    "on gpus": "gpus",
-    "where we differ": "differ",
-    "takeaway": "takeaway",
-    "what to remember": "takeaway",
-    "go deeper": "deeper",
-    "try it": "try",
-}
-BADGES = {
-    "derived": "Follows from the formulas and the catalogue's figures.",
-    "compiled": "What XLA really compiles: kinds and bytes, never seconds.",
-    "measured": "Timed on hardware; the source is given.",
-}
 NOTRANSLATE = re.compile(r'(<\w+ (?:(?!translate=)[^>])*?class="[^"]*\bnotranslate\b[^"]*")')
 
 
@@ -53,10 +38,7 @@ def on_doctree(app, document: nodes.document) -> None:
         tidy_solutions(document)
     else:
         answer_boxes.insert(document, docname, code_cells)
-    for quotation in document.findall(nodes.block_quote):
-        make_box(quotation)
-    for emphasis in list(document.findall(nodes.emphasis)):
-        make_badge(emphasis)
+    text_marks.mark(document)
 
 
 def tidy_solutions(document: nodes.document) -> None:
@@ -71,24 +53,6 @@ def tidy_solutions(document: nodes.document) -> None:
         if "check" in tags:
             for source in [n for n in cell.children if n.get("nb_element") == "cell_code_source"]:
                 cell.remove(source)
-
-
-def make_box(quotation: nodes.block_quote) -> None:
-    """Gives a quotation that opens with a bold catchword the look of a box."""
-    first = quotation[0][0] if quotation.children and quotation[0].children else None
-    if isinstance(first, nodes.strong):
-        kind = BOXES.get(first.astext().rstrip(" .:").lower())
-        if kind:
-            quotation["classes"] += ["sl-box", f"sl-box-{kind}"]
-            first["classes"].append("sl-box-title")
-
-
-def make_badge(emphasis: nodes.emphasis) -> None:
-    """Turns *[derived]*, *[compiled]* and *[measured]* into badges of evidence."""
-    word = emphasis.astext().strip("[]")
-    if emphasis.astext() == f"[{word}]" and word in BADGES:
-        badge = f'<span class="sl-badge sl-badge-{word}" title="{BADGES[word]}">{word}</span>'
-        emphasis.parent.replace(emphasis, nodes.raw("", badge, format="html"))
 
 
 def links_of(app, docname: str) -> dict[str, str]:
@@ -109,8 +73,8 @@ def links_of(app, docname: str) -> dict[str, str]:
 def on_page(app, pagename, templatename, context, doctree) -> str | None:
     """Finishes one page's context just before it is written."""
     context["default_mode"] = context.get("default_mode") or "auto"  # an empty one puts an error into the console
-    context["script_files"] = [s for s in context["script_files"] if not _is_thebe(s)]
-    context["css_files"] = [s for s in context["css_files"] if not _is_thebe(s)]
+    for assets in (context["script_files"], context["css_files"]):
+        assets[:] = [asset for asset in assets if not _is_thebe(asset)]  # in place: `load` adds to these very lists
     if doctree is None or pagename not in app.env.all_docs:
         return None
     links, body = links_of(app, pagename), context["body"]
@@ -180,6 +144,3 @@ def setup(app) -> dict:
     app.connect("doctree-read", on_doctree)
     app.connect("html-page-context", on_page, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-__all__ = ["checked_sums", "setup"]

@@ -147,7 +147,7 @@
         this.form.querySelector("input").focus();
       });
       this.reset.classList.add("sl-quiet");
-      this.form.querySelector(".sl-controls:last-of-type").append(this.reset);
+      this.form.querySelector(".sl-controls").append(this.reset);
     }
 
     // Each hint is offered once the one before it was opened.

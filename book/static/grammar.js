@@ -2,6 +2,7 @@
 // A doubtful spelling is asked about, never guessed.
 (() => {
   "use strict";
+  const LONGEST = 100;
   const SPACES = /[\u00a0\u2007\u2009\u202f\t]/g;
   const RAISED = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹";
   const TYPED = /^(\$\s*)?([+-]?)\s*((?:[0-9]|\.(?=[0-9]))(?:[0-9.,_' ]*[0-9.])?)(.*)$/s;
@@ -19,6 +20,7 @@
   // Returns one of {value}, {ask: another spelling}, {error: "empty" | "number" | "unit" | "zero" | "large"}.
   // `units` maps each name that may be typed to its factor to the exercise's unit.
   function parseAnswer(text, units, expected) {
+    if (text.length > LONGEST) return { error: "number" };
     const clean = tidy(text);
     if (!clean) return { error: "empty" };
     const typed = TYPED.exec(clean);
@@ -33,7 +35,8 @@
     const scaled = scale(Number(numeral.replace(/[,_]/g, "")), tail);
     if (scaled.error) return { error: scaled.error };
     const name = dollar && !scaled.rest ? "$" : scaled.rest;
-    const reading = inUnit(sign === "-" ? -scaled.value : scaled.value, name, units, clean);
+    const number = clean.slice(0, clean.length - scaled.rest.length).replace(/^\$/, "").trim();
+    const reading = inUnit(sign === "-" ? -scaled.value : scaled.value, name, units, number);
     if (reading.value !== undefined && expected !== undefined && ONE_GROUP.test(numeral)) {
       return otherMark(reading, expected, numeral, clean);
     }
@@ -58,7 +61,7 @@
 
   function scale(value, rest) {
     let m;
-    if ((m = EXPONENT.exec(rest))) value = String(value).includes("e") ? value * 10 ** m[1] : Number(`${value}e${m[1]}`);
+    if ((m = EXPONENT.exec(rest))) value *= 10 ** m[1];
     else if ((m = TIMES_POWER.exec(rest))) value *= Number(m[1]) ** m[2];
     else if ((m = POWER.exec(rest))) {
       if (value === 0 && Number(m[1]) < 0) return { error: "zero" };
@@ -73,19 +76,16 @@
     return Number.isFinite(value) ? { value, rest } : { error: "large" };
   }
 
-  function inUnit(value, typed, units, clean) {
+  function inUnit(value, typed, units, number) {
     const name = typed.trim().replace(/\s*(?:\/|\bper\b)\s*/g, "/").replace(/\s+/g, " ");
     if (!name) return { value };
     if (has(units, name)) {
       const scaled = value * units[name];
       return Number.isFinite(scaled) ? { value: scaled } : { error: "large" };
     }
-    const alike = Object.keys(units).filter((n) => n.toLowerCase() === name.toLowerCase());
-    const oneMeaning = new Set(alike.map((n) => units[n])).size === 1;
-    if (oneMeaning || has(units, name + "/s")) {
-      return { ask: `${clean.replace(/\s*[^0-9\s.^)]*$/, "")} ${alike.length ? alike[0] : name + "/s"}` };
-    }
-    return { error: "unit" };
+    let alike = Object.keys(units).filter((n) => n.toLowerCase() === name.toLowerCase());
+    if (!alike.length && has(units, name + "/s")) alike = [name + "/s"];
+    return new Set(alike.map((n) => units[n])).size === 1 ? { ask: `${number} ${alike[0]}` } : { error: "unit" };
   }
 
   // `2.189` where 2,189 would be right (or the reverse) is asked about.

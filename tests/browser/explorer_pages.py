@@ -1,0 +1,64 @@
+"""Pages that hold an explorer and nothing else, for the browser tests and for benchmarks/explorer.py."""
+
+import contextlib
+import functools
+import http.server
+import shutil
+import threading
+
+from scaling_lib.widgets import page
+
+HEAD = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Explorer</title>'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
+)
+LINKS = (
+    '<link rel="stylesheet" href="explorer.css">'
+    '<script defer src="vega.min.js"></script><script defer src="explorer.js"></script>'
+)
+# A page's module loader, in which a library would hide instead of standing in the window.
+LOADER = "<script>window.define = () => {}; window.define.amd = {};</script>"
+
+# Moves to each state, lets the browser lay out, and gives the milliseconds that each took.
+MILLISECONDS = """(states) => {
+  const figure = document.querySelector("figure.sl-explorer");
+  return states.map((state) => {
+    const start = performance.now();
+    figure.slSet(state);
+    figure.getBoundingClientRect();
+    return performance.now() - start;
+  });
+}"""
+
+
+def write(folder, explorer):
+    """Writes `alone.html` (all inside), `twice.html`, `loader.html`, and `book.html` with the scripts beside it."""
+    alone, figure = page.standalone(explorer), page.figure(explorer)
+    pages = {
+        "alone": f"{HEAD}</head><body>{alone}",
+        "twice": f"{HEAD}</head><body>{alone}{alone}",
+        "loader": f"{HEAD}{LOADER}</head><body>{alone}",
+        "book": f'{HEAD}{LINKS}</head><body><div style="height: 1500px"></div>{figure}<div style="height: 1500px"></div>',
+        "broken": f"{HEAD}{LINKS.replace('vega.min', 'missing')}</head><body>{figure}",
+    }
+    for name, text in pages.items():
+        (folder / f"{name}.html").write_text(text + "</body></html>", encoding="utf-8")
+    for name in ("explorer.css", "explorer.js", "vega.min.js"):
+        shutil.copy(page.STATIC / name, folder)
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@contextlib.contextmanager
+def served(folder):
+    """The folder over http; gives the address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -1,0 +1,164 @@
+"""Answer and guess boxes: they read, judge and help as `check` does, and work by keyboard, in print, without memory."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from scaling_lib.exercises import check, exercise, exercises, page_spec
+
+CASES = json.loads((Path(__file__).parents[2] / "scaling_lib/exercises/answer_cases.json").read_text(encoding="utf-8"))
+PAGE = "exercises/ch01_rooflines.html"
+KEY = "ch01.q1"
+NUMBERS = [e.key for e in exercises() if page_spec(e.key)["kind"] == "number"]
+
+
+def box_of(page, key: str):
+    return page.locator(f"#box-{key.replace('.', '-')}")
+
+
+def page_of(key: str, site) -> str:
+    """The page that holds the box of an exercise."""
+    name = f'id="box-{key.replace(".", "-")}"'
+    found = [p for p in site.rglob("*.html") if name in p.read_text(encoding="utf-8")]
+    assert len(found) == 1, f"{key} has {len(found)} boxes in the site"
+    return found[0].relative_to(site).as_posix()
+
+
+def give(box, spec: dict, answer) -> None:
+    """Answers a box as a reader does."""
+    if spec["kind"] == "choice":
+        box.get_by_role("radio", name=answer, exact=True).check()
+    else:
+        box.get_by_role("textbox").fill(answer if isinstance(answer, str) else repr(answer))
+    box.locator("button[type=submit]").click()
+
+
+def said(box) -> str:
+    return box.get_by_role("status").inner_text()
+
+
+def test_the_page_reads_numbers_as_python_does(open_page):
+    from scaling_lib.exercises.factors import unit_factors
+
+    page = open_page(PAGE).page
+    cases = [{**case, "units": unit_factors(case["unit"])} for case in CASES]
+    read = page.evaluate("cases => cases.map((c) => window.slParseAnswer(c.text, c.units, c.expected))", cases)
+    for case, reading in zip(CASES, read, strict=True):
+        wanted = {k: case[k] for k in ("value", "ask", "error") if k in case}
+        if "value" in wanted:
+            assert math.isclose(reading.pop("value", math.nan), wanted.pop("value"), rel_tol=1e-12), case
+        assert reading == wanted, case
+
+
+@pytest.mark.parametrize("key", [e.key for e in exercises()])
+def test_a_box_knows_the_right_answer_and_each_mistake(open_page, site, key):
+    page, spec = open_page(page_of(key, site)).page, page_spec(key)
+    box = box_of(page, key)
+    for mistake in spec["mistakes"]:
+        give(box, spec, mistake["value"])
+        assert mistake["says"] in said(box)
+        assert box.get_attribute("data-status") == "wrong"
+    give(box, spec, spec["value"])
+    assert box.get_attribute("data-status") == "right"
+
+
+@pytest.mark.parametrize("key", [k for k in NUMBERS if exercise(k).kind == "number"])
+def test_page_and_python_diagnose_alike(open_page, site, key):
+    page, spec = open_page(page_of(key, site)).page, page_spec(key)
+    tried = [spec["value"] * factor for factor in (1.0001, 1.3, 17.0, *(r["ratio"] for r in spec["ratios"]))]
+    for answer in tried:
+        verdict = check(key, answer)
+        judged = page.evaluate("([spec, answer]) => window.slJudge(spec, answer)", [spec, answer])
+        assert judged["status"] == {"pass": "right", "fail": "wrong"}[verdict.status], answer
+        assert judged["says"] == verdict.hint, answer
+
+
+def test_a_doubtful_number_is_asked_about_and_not_counted(open_page):
+    page = open_page(PAGE).page
+    box, right = box_of(page, KEY), page_spec(KEY)["value"]
+    give(box, {"kind": "number"}, f"{right:.1f}".replace(".", ","))
+    assert "Did you mean" in said(box)
+    assert box.get_attribute("data-status") == "unread"
+    assert box.get_by_text("Show solution").is_hidden()
+    page.keyboard.press("Enter")  # the focus is on "Yes, …"
+    assert said(box).startswith("Right")
+
+
+@pytest.mark.parametrize(("text", "says"), [("", "Type an answer"), ("many", "not a number"), ("3 kg", "unit"), ("1/0", "zero")])
+def test_what_cannot_be_read_is_explained(open_page, text, says):
+    box = box_of(open_page(PAGE).page, KEY)
+    give(box, {"kind": "number"}, text)
+    assert says in said(box)
+    assert box.get_attribute("data-status") == "unread"
+
+
+def test_hints_come_one_by_one_and_the_solution_after_a_try(open_page):
+    page = open_page(PAGE).page
+    box = box_of(page, KEY)
+    assert [h.is_visible() for h in box.locator(".sl-hint").all()] == [True, False, False]
+    box.get_by_text("Hint 1").click()
+    assert box.get_by_text(page_spec(KEY)["hints"][0]).is_visible()
+    assert [h.is_visible() for h in box.locator(".sl-hint").all()] == [True, True, False]
+    assert box.get_by_text("Show solution").is_hidden()
+    give(box, {"kind": "number"}, "17")
+    box.get_by_text("Show solution").click()
+    assert box.get_by_role("link", name="Worked solution").is_visible()
+    box.get_by_role("link", name="Worked solution").click()
+    page.wait_for_url("**/solutions/ch01_rooflines.html#ch01-q1*")
+
+
+def test_an_answer_is_remembered_until_one_starts_again(open_page):
+    page = open_page(PAGE).page
+    give(box_of(page, KEY), {"kind": "number"}, "17")
+    page.reload()
+    box = box_of(page, KEY)
+    assert box.get_by_role("textbox").input_value() == "17"
+    assert said(box).startswith("Not yet")
+    box.get_by_role("button", name="Start again").click()
+    page.reload()
+    assert box.get_by_role("textbox").input_value() == "" and said(box) == ""
+
+
+def test_a_box_works_where_nothing_may_be_stored(open_page):
+    visit = open_page()
+    visit.page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('denied', 'SecurityError'); }")
+    visit.goto(PAGE)
+    box = box_of(visit.page, KEY)
+    give(box, {"kind": "number"}, repr(page_spec(KEY)["value"]))
+    assert said(box).startswith("Right")
+    assert visit.errors == []
+
+
+def test_a_box_is_worked_by_keyboard_alone(open_page):
+    page = open_page(PAGE).page
+    box = box_of(page, KEY)
+    box.get_by_role("textbox").focus()
+    page.keyboard.type("17")
+    page.keyboard.press("Enter")
+    assert said(box).startswith("Not yet")
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent").startswith("Show solution"):
+            break
+    page.keyboard.press("Enter")
+    assert box.locator(".sl-solution p").is_visible()
+
+
+def test_print_spells_answers_out(open_page, path):
+    page = open_page(path).page
+    page.emulate_media(media="print")
+    for box in page.locator(".sl-answer").all():
+        assert "Answer: " in box.locator(".sl-in-print").inner_text()
+        assert box.locator("form").is_hidden() and box.locator(".sl-hints").is_hidden()
+
+
+def test_a_guess_hides_its_answer_until_one_commits(open_page, site):
+    key = next(e.key for e in exercises("ch01") if e.is_guess)
+    page, spec = open_page(page_of(key, site)).page, page_spec(key)
+    box = box_of(page, key)
+    assert box.locator(".sl-solution").is_hidden()
+    give(box, spec, spec["mistakes"][0]["value"])
+    assert box.locator(".sl-solution p").is_visible()
+    assert page.locator("article").inner_text().count("\n") > 20  # and the text below was there all along
