@@ -31,6 +31,15 @@ class Masked(np.ma.MaskedArray):
             item._optinfo = {"reason": self.reason[index]}
         return item
 
+    def transpose(self, *axes):
+        turned = super().transpose(*axes)
+        turned._optinfo = {"reason": self.reason.transpose(*axes)}
+        return turned
+
+    @property
+    def T(self):
+        return self.transpose()
+
     def __repr__(self):
         return f"Masked({', '.join(str(self).split())})" if self.ndim == 1 else f"Masked({self})"
 

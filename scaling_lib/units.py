@@ -37,22 +37,32 @@ class UnknownName(ScalingError):
 
 
 class UnknownChip(UnknownName):
+    """A chip the catalogue does not have."""
+
     kind = "chip"
 
 
 class UnknownDtype(UnknownName):
+    """A dtype that is not one of `DTYPES`."""
+
     kind = "dtype"
 
 
 class UnknownLink(UnknownName):
+    """A memory level or link the chip does not have."""
+
     kind = "link"
 
 
 class UnknownAxis(UnknownName):
+    """An axis the mesh does not have."""
+
     kind = "axis"
 
 
 class UnknownExercise(UnknownName):
+    """A key no exercise has."""
+
     kind = "exercise"
 
 

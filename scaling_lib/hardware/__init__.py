@@ -1,7 +1,7 @@
 """Chips of the catalogue, every figure with its source."""
 
 from scaling_lib.hardware.catalog import Price, chip, chips, price, prices
-from scaling_lib.hardware.chips import BOUND_OF_LINK, Alternate, Chip, GpuChip, Origin, TpuChip
+from scaling_lib.hardware.specs import BOUND_OF_LINK, Alternate, Chip, GpuChip, Origin, TpuChip
 
 __all__ = [
     "BOUND_OF_LINK",

@@ -8,7 +8,7 @@ import typing
 from dataclasses import dataclass
 from pathlib import Path
 
-from scaling_lib.hardware.chips import KINDS, Alternate, Chip, GpuChip, Origin, TpuChip
+from scaling_lib.hardware.specs import KINDS, Alternate, Chip, GpuChip, Origin, TpuChip
 from scaling_lib.units import CatalogError, UnknownChip
 
 DATA = Path(__file__).parent / "data"
