@@ -13,6 +13,7 @@ True
 
 from scaling_lib.exercises.draws import Draws, ticket
 from scaling_lib.exercises.engine import check, hint, inputs, marks
+from scaling_lib.exercises.faults import faults
 from scaling_lib.exercises.grammar import Reading, parse_answer
 from scaling_lib.exercises.page import page_spec
 from scaling_lib.exercises.registry import chapters, exercise, exercises
@@ -29,6 +30,7 @@ __all__ = [
     "check",
     "exercise",
     "exercises",
+    "faults",
     "hint",
     "inputs",
     "marks",

@@ -8,7 +8,7 @@ from typing import Any
 
 from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.runs import Outcome, run_all
-from scaling_lib.exercises.spec import Exercise, Verdict, close
+from scaling_lib.exercises.spec import Exercise, Verdict, close, shown
 
 N_DRAWN = 12
 
@@ -96,14 +96,3 @@ def _difference(e: Exercise, case: Mapping[str, Any], got: Outcome, right: Any) 
     if got.raised:
         return f"{call} raised {got.says}."
     return f"{call} gave {shown(got.value)}, expected {shown(right)}."
-
-
-def shown(value: Any) -> str:
-    """A value in a few characters, whatever its own repr does."""
-    try:
-        if isinstance(value, float) and type(value) is float:
-            return f"{value:.6g}"
-        text = repr(value)
-    except Exception:
-        text = f"an object of type {type(value).__name__}"
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -14,7 +14,7 @@ from scaling_lib.exercises import coded, diagnosis
 from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.grammar import parse_answer
 from scaling_lib.exercises.registry import exercise
-from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs
+from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs, shown
 from scaling_lib.units import ScalingError
 
 _NOT_READ = {
@@ -78,7 +78,9 @@ def check(key: str, answer: Any, student: str | None = None) -> Verdict:
 
 def check_exercise(e: Exercise, answer: Any, student: str | None = None) -> Verdict:
     """`check` of an exercise that is in no chapter (yet)."""
-    if answer is ... or answer is None or (isinstance(answer, str) and not answer.strip()):
+    if issubclass(type(answer), str):
+        answer = str.__str__(answer)  # a plain str, whatever the class redefines
+    if answer is ... or answer is None or (type(answer) is str and not answer.strip()):
         return Verdict(e.key, "todo", "no answer yet.")
     if e.kind == "code":
         return coded.judge_code(e, answer, student or os.environ.get("SCALING_STUDENT"))
@@ -93,7 +95,7 @@ def is_marked() -> bool:
 
 def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     expected = float(e.expected_for(values))
-    if isinstance(answer, str):
+    if type(answer) is str:
         reading = parse_answer(answer, e.unit, expected)
         if reading.ask:
             return Verdict(e.key, "todo", f"did you mean {reading.ask}?", "A comma marks thousands, a point decimals.")
@@ -114,19 +116,18 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
 
 
 def plain_number(answer: Any) -> tuple[float, str]:
-    """The answer as a float, or nan and what is wrong with it. Never trusts the answer's own `==`."""
-    kind = type(answer).__name__
-    scalar = getattr(answer, "dtype", None) is not None and getattr(answer, "shape", None) == ()
-    if isinstance(answer, bool) or (scalar and str(answer.dtype) == "bool"):
-        return math.nan, f"{answer} is not a number."
-    if not (scalar or isinstance(answer, numbers.Real | decimal.Decimal)):
-        return math.nan, f"That is of type {kind}."
+    """The answer as a float, or nan and what is wrong with it; nothing that the answer's own methods do can raise."""
     try:
+        scalar = hasattr(answer, "dtype") and answer.shape == ()  # numpy's and JAX's scalars
+        if isinstance(answer, bool) or (scalar and answer.dtype.kind == "b"):
+            return math.nan, f"{answer} is not a number."
+        if not ((scalar and answer.dtype.kind in "iufV") or isinstance(answer, numbers.Real | decimal.Decimal)):
+            return math.nan, f"that is of type {type(answer).__name__}."
         value = float(answer.item() if scalar else answer)
     except OverflowError:
-        return math.nan, "That number is too large."
+        return math.nan, "that number is too large."
     except Exception:
-        return math.nan, f"That is of type {kind}."
+        return math.nan, f"that is of type {type(answer).__name__}."
     return (value, "") if math.isfinite(value) else (math.nan, f"{value} is not a finite number.")
 
 
@@ -140,15 +141,15 @@ def _choice(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     picked = picked_choice(e, answer)
     if picked is None:
         offered = "; ".join(f"{letter(i)}: {text}" for i, text in enumerate(e.choices))
-        return Verdict(e.key, "fail", f"{str(answer)[:60]!r} is none of the choices. They are {offered}.")
+        return Verdict(e.key, "fail", f"{shown(answer)} is none of the choices. They are {offered}.")
     return _text_verdict(e, picked, e.expected_for(values), values)
 
 
 def picked_choice(e: Exercise, answer: Any) -> str | None:
     """The choice that an answer names, by its text or its letter; None if it names none."""
-    if not isinstance(answer, str):
+    if type(answer) is not str:
         return None
-    wanted = " ".join(str(answer).casefold().split())
+    wanted = " ".join(answer.casefold().split())
     for i, text in enumerate(e.choices):
         if wanted in (letter(i), text.casefold()):
             return text
@@ -161,7 +162,7 @@ def letter(i: int) -> str:
 
 
 def _sharding(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
-    if not isinstance(answer, str):
+    if type(answer) is not str:
         return Verdict(e.key, "fail", "write the sharding as text, for instance 'C[I_X, K]'.")
     right = {plain_sharding(text) for text in (e.expected_for(values), *e.accepts)}
     wrote = plain_sharding(answer)

@@ -51,19 +51,14 @@ def _counted(noun: str) -> dict[str, float]:
 
 def _family(unit: str) -> dict[str, float]:
     """Every name of a plain unit's family with its factor to the family's base unit."""
-    families = {
-        **dict.fromkeys(("s", "ms", "us", "µs", "ns", "min", "h", "day", "days"), _times),
-        **dict.fromkeys(
-            ("B", "kB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "TiB", "byte", "bytes", "bit"), _bytes
-        ),
-        **dict.fromkeys(_flops(), _flops),
-        "USD": lambda: {"$": 1.0} | _prefixed("USD") | {p + "$": f for p, f in _SI.items() if p},
-        "W": lambda: _prefixed("W"),
-        "J": lambda: _prefixed("J") | {"Wh": 3600.0, "kWh": 3.6e6, "MWh": 3.6e9},
-        "": lambda: {"%": 0.01, "×": 1.0, "x": 1.0, "times": 1.0},
-        "%": lambda: {"%": 1.0},
-    }
-    return families[unit]() if unit in families else _counted(unit) if unit.isalpha() else {}
+    if unit in ("", "%"):
+        return {"%": 0.01, "×": 1.0, "x": 1.0, "times": 1.0} if not unit else {"%": 1.0}
+    dollars = {"$": 1.0} | _prefixed("USD") | {p + "$": f for p, f in _SI.items()}
+    energy = _prefixed("J") | {p + "Wh": 3600 * f for p, f in _SI.items()}
+    for names in (_times(), _bytes(), _flops(), dollars, energy, _prefixed("W")):
+        if unit in names:
+            return names
+    return _counted(unit) if unit.isalpha() else {}
 
 
 def _denominators(name: str) -> dict[str, float]:

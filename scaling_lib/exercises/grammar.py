@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from scaling_lib.exercises.factors import unit_factors
 
+LONGEST = 100
 _SPACES = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f\t", " ") | {"−": "-", "–": "-", "’": "'"})
 _SUPERSCRIPTS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _RAISED = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
@@ -59,6 +60,8 @@ def parse_answer(text: str, unit: str = "", expected: float | None = None) -> Re
     >>> parse_answer("3 GB", "s").error
     'unit'
     """
+    if len(text) > LONGEST:
+        return Reading(error="number")
     clean = _RAISED.sub(lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text.translate(_SPACES)).strip()
     clean = _ABOUT.sub("", clean)
     if not clean:

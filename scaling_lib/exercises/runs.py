@@ -65,13 +65,11 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run_all(
-    function: Callable[..., Any], cases: list[Mapping[str, Any]], limit_s: float = TIME_LIMIT_S
-) -> list[Outcome]:
-    """Calls the function once a case, each with its own copy of the arguments; stops at the first limit passed."""
+def run_all(function: Callable[..., Any], cases: list[Mapping[str, Any]]) -> list[Outcome]:
+    """Calls the function by position, once a case and with a copy of it, until the first limit is passed."""
     outcomes: list[Outcome] = []
     try:
-        with _quiet(), _time_limit(limit_s):
+        with _quiet(), _time_limit(TIME_LIMIT_S):
             for case in cases:
                 outcomes.append(_call(function, case))
     except _Stop as stop:
@@ -88,7 +86,7 @@ def _quiet() -> Iterator[None]:
 
 def _call(function: Callable[..., Any], case: Mapping[str, Any]) -> Outcome:
     try:
-        return Outcome(value=function(**copy.deepcopy(dict(case))))
+        return Outcome(value=function(*copy.deepcopy(dict(case)).values()))
     except (Exception, SystemExit, RecursionError) as error:
         return Outcome(raised=type(error).__name__, says=f"{type(error).__name__}: {_text(error)}")
 

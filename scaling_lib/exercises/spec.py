@@ -31,10 +31,12 @@ class Mistake:
       value: the wrong answer itself, or a function of the exercise's inputs that gives it. A function with a
         parameter `answer` is a predicate instead. For a code question: a wrong implementation.
       says: names the mistake and the way out, without giving the answer away.
+      example: for a predicate only: an answer that it catches, or a function of the inputs that gives one.
     """
 
     value: Any
     says: str
+    example: Any = None
 
     @property
     def is_predicate(self) -> bool:
@@ -141,6 +143,7 @@ def _shape_faults(e: Exercise):
     yield e.is_guess != (e.points == 0), f"points is {e.points!r}: a guess has 0, a question more"
     yield len(e.mistakes) < 2, f"{len(e.mistakes)} mistakes planted, at least two are needed"
     yield len({m.says for m in e.mistakes}) < len(e.mistakes), "two mistakes say the same"
+    yield any(m.is_predicate and m.example is None for m in e.mistakes), "a predicate mistake needs an example"
     yield not e.is_guess and len(e.hints) != 3, f"{len(e.hints)} hints, three are needed"
     yield e.kind == "number" and not unit_factors(e.unit), f"unit {e.unit!r} is unknown"
     yield (e.kind == "choice") != bool(e.choices), "choices belong to a choice, and a choice needs them"
@@ -188,3 +191,14 @@ class Verdict:
 def close(a: float, b: float, rtol: float) -> bool:
     """True if a is b within rtol of b; a value that is not finite is close to nothing."""
     return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= rtol * abs(b)
+
+
+def shown(value: Any) -> str:
+    """A value in a few characters, whatever its own repr does."""
+    try:
+        if isinstance(value, float) and type(value) is float:
+            return f"{value:.6g}"
+        text = repr(value)
+    except Exception:
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

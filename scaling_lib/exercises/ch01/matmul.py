@@ -1,29 +1,9 @@
-"""Exercises of chapter 1, rooflines."""
+"""Counting one matmul: its intensity and its exact crossover."""
 
 from math import inf
 
 from scaling_lib.exercises.spec import Exercise, Mistake
 
-# ------------------------------------------------------------------------------------------- g1
-G1 = Exercise(
-    key="ch01.g1",
-    title="What a dot product uses of the peak",
-    kind="choice",
-    points=0,
-    choices=("most of it", "half", "a tenth", "less than a hundredth"),
-    expected="less than a hundredth",
-    mistakes=(
-        Mistake("most of it", "Count the bytes: each pair of numbers moves 4 bytes and needs only 2 FLOPs."),
-        Mistake("half", "Half a FLOP per byte is the intensity; the chip needs hundreds of FLOPs per byte to be busy."),
-        Mistake("a tenth", "Lower still: compare half a FLOP per byte with the chip's FLOPs per byte of bandwidth."),
-    ),
-    source="v5e: 197 TFLOP/s bf16 dense, 820 GB/s HBM; 2 FLOPs and 4 bytes a pair",
-    solution="0.5 FLOP/byte × 820 GB/s = 0.41 TFLOP/s, 0.2% of 197 TFLOP/s.",
-    teaches="ch01-dot-product",
-    minutes=1,
-)
-
-# ------------------------------------------------------------------------------------------- q1
 Q1 = Exercise(
     key="ch01.q1",
     title="The intensity of a matmul",
@@ -72,7 +52,6 @@ Q1 = Exercise(
 )
 
 
-# ------------------------------------------------------------------------------------------- q2
 def _crossover(peak, bandwidth, d, f):
     """From the definition: the batch at which mathematics and memory take the same time, by halving an interval."""
 
@@ -184,4 +163,4 @@ Q2 = Exercise(
     ),
 )
 
-EXERCISES = (G1, Q1, Q2)
+EXERCISES = (Q1, Q2)
