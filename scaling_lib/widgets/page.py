@@ -107,7 +107,7 @@ def _control(control, live):
         return f'{at}<select name="{name}" translate="no">{options}</select></label>'
     stops = control.live_stops if live else control.stops
     return (
-        f'{at}<output translate="no">{control.default:,}</output>'
+        f'{at}<span class="sl-value" aria-hidden="true" translate="no">{control.default:,}</span>'
         f'<input type="range" name="{name}" min="0" max="{len(stops) - 1}" step="1" '
         f'value="{stops.index(control.default)}" aria-valuetext="{control.default:,}"></label>'
     )

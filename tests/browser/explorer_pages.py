@@ -16,6 +16,7 @@ LINKS = (
     '<link rel="stylesheet" href="explorer.css">'
     '<script defer src="vega.min.js"></script><script defer src="explorer.js"></script>'
 )
+TALL = '<div style="height: 1500px"></div>'
 # A page's module loader, in which a library would hide instead of standing in the window.
 LOADER = "<script>window.define = () => {}; window.define.amd = {};</script>"
 
@@ -38,7 +39,7 @@ def write(folder, explorer):
         "alone": f"{HEAD}</head><body>{alone}",
         "twice": f"{HEAD}</head><body>{alone}{alone}",
         "loader": f"{HEAD}{LOADER}</head><body>{alone}",
-        "book": f'{HEAD}{LINKS}</head><body><div style="height: 1500px"></div>{figure}<div style="height: 1500px"></div>',
+        "book": f"{HEAD}{LINKS}</head><body>{TALL}{figure}{TALL}",
         "broken": f"{HEAD}{LINKS.replace('vega.min', 'missing')}</head><body>{figure}",
     }
     for name, text in pages.items():

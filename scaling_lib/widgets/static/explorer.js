@@ -140,7 +140,7 @@
     for (const input of figure.querySelectorAll("input[type=range]")) {
       const text = written(state[input.name], ",");
       input.setAttribute("aria-valuetext", text);
-      input.parentNode.querySelector("output").textContent = text;
+      input.parentNode.querySelector(".sl-value").textContent = text;
     }
   }
 
