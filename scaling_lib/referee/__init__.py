@@ -5,12 +5,13 @@ from importlib.util import find_spec
 if find_spec("jax") is None:
     raise ModuleNotFoundError('scaling_lib.referee needs jax: pip install "scaling-lib[jax]"', name="jax")
 
-from scaling_lib.referee.devices import DeviceError, make_mesh, mesh_devices, setup, this_device
+from scaling_lib.referee.devices import DeviceError, catalogue_chip, make_mesh, mesh_devices, setup, this_device
 
 setup()
 
 from scaling_lib.referee import programs  # noqa: E402  (jax is set up first)
 from scaling_lib.referee.hlo import Collective, FlopCount, HloError, collectives_in, flops_in  # noqa: E402
+from scaling_lib.referee.measure import MeasuredRoofline, measure_roofline  # noqa: E402
 from scaling_lib.referee.report import TpuReport  # noqa: E402
 from scaling_lib.referee.tpu_compiler import (  # noqa: E402
     CannotCompile,
@@ -26,12 +27,15 @@ __all__ = [
     "DeviceError",
     "FlopCount",
     "HloError",
+    "MeasuredRoofline",
     "TopologyError",
     "TpuReport",
+    "catalogue_chip",
     "collectives_in",
     "compile_for_tpu",
     "flops_in",
     "make_mesh",
+    "measure_roofline",
     "mesh_devices",
     "parse_topology",
     "programs",

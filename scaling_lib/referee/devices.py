@@ -92,6 +92,20 @@ def this_device():
     return jax.devices()[0]
 
 
+def catalogue_chip(device=None):
+    """The catalogue's chip that a jax device is (part of), or None: a CPU, or a chip the catalogue lacks.
+
+    >>> catalogue_chip(mesh_devices(1)[0]) is None
+    True
+    """
+    from scaling_lib.hardware import chips
+
+    kind = (this_device() if device is None else device).device_kind.lower().replace(" lite", "e").replace(" ", "")
+    kind = {"tpuv5": "tpuv5p"}.get(kind, kind)  # libtpu calls a v5p "TPU v5"
+    found = [c for c in chips() if c.name.replace("-", "") in kind]
+    return max(found, key=lambda c: len(c.name), default=None)
+
+
 def mesh_devices(n=N_CPU_DEVICES):
     """n devices for a mesh: accelerators only if there are n of them, otherwise n CPU devices.
 

@@ -1,5 +1,6 @@
 """Collectives and FLOPs of a compiled program, read from its HLO: what XLA really does, on one device."""
 
+import functools
 import math
 import re
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ import numpy as np
 from scaling_lib.referee.hlo_groups import axes_of_groups, axes_of_pairs, groups_of, mesh_sizes, pairs_of
 from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_text import HloError, bits_per_element, parse_module
+from scaling_lib.units import ScalingError
 
 COLLECTIVES = (
     "all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-permute", "ragged-all-to-all",
@@ -58,6 +60,23 @@ class FlopCount:
         return f"{self.counted:,} FLOPs a device{missing}"
 
 
+def _whole(read):
+    """Say of text in which an instruction lacks a part that it is incomplete."""
+
+    @functools.wraps(read)
+    def reading(*args, **kwargs):
+        try:
+            return read(*args, **kwargs)
+        except (AttributeError, IndexError, KeyError, TypeError, RecursionError) as error:
+            raise HloError(f"the HLO text is incomplete: an instruction lacks a part of it ({error})") from error
+        except ValueError as error:
+            if isinstance(error, ScalingError):  # HloError among them
+                raise
+            raise HloError(f"the HLO text is incomplete: {error}") from error
+
+    return reading
+
+
 def hlo_text(compiled_or_text):
     """HLO text of a compiled jax function, a report with `.hlo`, or text itself."""
     if isinstance(compiled_or_text, str):
@@ -71,6 +90,7 @@ def hlo_text(compiled_or_text):
     return compiled_or_text.as_text()
 
 
+@_whole
 def collectives_in(compiled_or_text, mesh=None):
     """Collectives that one device takes part in, in program order, loops multiplied out.
 
@@ -140,6 +160,8 @@ def _collective(op, ins, inside, n_devices, sizes):
         groups = groups_of(ins, n_devices)
         group_size = max(len(g) for g in groups)
         axes = axes_of_groups(groups, sizes)
+        if axes is None and sizes:
+            note = _join(note, f"groups such as {groups[0]} lie along no mesh axis")
     if op == "ragged-all-to-all":
         arrays, note = arrays[:1], "ragged: at most"
     whole = group_size if op in ("all-gather", "all-to-all", "ragged-all-to-all") else 1
@@ -157,6 +179,7 @@ def _sends_padding(ins, inside):
     return source.opcode == "fusion" and (source.callee("calls") or "").startswith("all-reduce-scatter")
 
 
+@_whole
 def flops_in(compiled_or_text):
     """FLOPs of matrix products and convolutions on one device, loops multiplied out; element-wise work is left out.
 
@@ -194,7 +217,8 @@ def flops_in(compiled_or_text):
 # Custom calls that move, mark, sort or wait.
 _NO_FLOPS = {
     "AllocateBuffer", "AsyncCollectiveDone", "AsyncCollectiveStart", "ConcatBitcast", "LayoutConstraint",
-    "MoveToDevice", "MoveToHost", "PartialReduce", "PinToDevice", "ResizeDynamic", "SPMDFullToShardShape",
+    "MoveToDevice", "MoveToHost", "PartialReduce", "PinToDevice",
+    "PrepareAsyncCallDone", "PrepareAsyncCallStart", "ResizeDynamic", "SPMDFullToShardShape",
     "SPMDShardToFullShape", "Sharding", "TopK", "X64Combine", "X64SplitHigh", "X64SplitLow",
     "annotate_device_placement",
 }  # fmt: skip
@@ -208,7 +232,7 @@ def _flops(ins, inside):
         return 2 * ins.arrays[0].elements * math.prod(lhs.dims[k] for k in _numbers(ins.attr("lhs_contracting_dims")))
     if ins.opcode == "convolution":
         return _convolution_flops(ins, inside)
-    if ins.opcode != "custom-call":
+    if ins.opcode.removesuffix("-start") != "custom-call":
         return 0
     target = ins.attr("custom_call_target").strip('"')
     if target in _GEMMS:

@@ -86,6 +86,8 @@ def pairs_of(ins):
 def mesh_sizes(mesh, n_devices):
     if mesh is None:
         return None
+    if not isinstance(getattr(mesh, "shape", mesh), Mapping):
+        raise HloError(f"mesh: got {mesh!r}; give a jax mesh, or axis sizes such as {{'X': 4, 'Y': 2}}")
     sizes = dict(mesh if isinstance(mesh, Mapping) else mesh.shape)
     if math.prod(sizes.values()) != n_devices:
         has = " × ".join(f"{k}={v}" for k, v in sizes.items())

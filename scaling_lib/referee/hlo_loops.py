@@ -66,11 +66,12 @@ def _branches(ins):
 
 def _called(ins):
     """Computations run once where `ins` stands; not a reduction's operator, which holds scalars only."""
-    if ins.opcode in ("call", "call-start"):
+    opcode = ins.opcode.removesuffix("-start")
+    if opcode == "call":
         return [ins.callee("to_apply")]
-    if ins.opcode in ("fusion", "async-start"):
+    if opcode in ("fusion", "async"):
         return [ins.callee("calls")]
-    return ins.callees("called_computations") if ins.opcode == "custom-call" else []
+    return ins.callees("called_computations") if opcode == "custom-call" else []
 
 
 def _trips(module, ins, start):
@@ -146,6 +147,8 @@ def _value(module, computation, name, values):
         return values[k] if k < len(values) else None
     if ins.opcode == "tuple":
         return tuple(of(o) for o in ins.operands)
+    if not ins.is_tuple and (ins.arrays[0].elements != 1 or ins.arrays[0].dtype[0] not in "su"):
+        return None  # counters are single integers; long chains of arrays need not be followed
     if ins.opcode == "get-tuple-element":
         whole = of(ins.operands[0])
         k = int(ins.attr("index"))

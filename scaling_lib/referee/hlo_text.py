@@ -114,7 +114,7 @@ def _is_custom(instruction):
     return instruction.opcode == "custom-call" and instruction.attr("custom_call_target")
 
 
-_COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.$-]+) \(.*\) -> .* \{\s*$")
+_COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.$-]+) (?:\(.*\) -> .* )?\{\s*$")
 _INSTRUCTION = re.compile(r"^(ROOT )?%?([\w.$-]+) = ")
 _HEADER = re.compile(r"^HloModule ([\w.$<>-]+)")
 _SHAPE = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\]")
@@ -134,7 +134,7 @@ def parse_module(text):
     (2, 'negate', ('x',))
     """
     lines = text.splitlines()
-    start = next((k for k, line in enumerate(lines) if line.strip()), None)
+    start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("//")), None)
     if start is None:
         raise HloError("the HLO text is empty")
     header = _HEADER.match(lines[start])
@@ -150,6 +150,8 @@ def parse_module(text):
                 current = Computation(match[2])
                 computations[current.name] = current
                 entry = current if match[1] else entry
+            elif _INSTRUCTION.match(line.strip()):
+                raise HloError(f"line {number}: an instruction outside any computation: lines are missing")
             continue
         stripped = line.strip()
         closing = line.startswith("}")
@@ -210,6 +212,8 @@ def _instruction(statement):
     closing = _matching(rest, opening)
     argument = rest[opening + 1 : closing]
     attrs = rest[closing + 1 :].removeprefix(",").lstrip()
+    if call[1] == "parameter":
+        int(argument)
     names = () if call[1] in ("constant", "parameter", "iota") else _operand_names(argument)
     return Instruction(head[2], call[1], arrays, names, argument, attrs, is_tuple), bool(head[1])
 

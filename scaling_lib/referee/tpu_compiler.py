@@ -1,19 +1,15 @@
 """The TPU compiler on a machine without a TPU: libtpu compiles ahead of time for a topology that is only described."""
 
-import functools
-import hashlib
 import importlib.metadata
-import inspect
-import json
 import math
 import platform
 import re
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scaling_lib.hardware import chips
 from scaling_lib.referee.devices import make_mesh
+from scaling_lib.referee.fingerprint import is_spec, name_of, program_hash
 from scaling_lib.referee.hlo import collectives_in, flops_in
 from scaling_lib.referee.report import RECORDED, Memory, TpuReport, recorded_report
 from scaling_lib.units import ScalingError
@@ -116,8 +112,8 @@ def compile_for_tpu(
       TopologyError: the topology is misspelt, or the mesh does not fill it.
       CannotCompile: the compiler cannot run here and nothing is recorded; the message says why, with versions.
 
-    Assumes: the program reads nothing but its arguments: a recorded report is found by the function's own source, the
-      plain numbers and strings it refers to, the shapes and the shardings.
+    Assumes: the program reads nothing but its arguments: a recorded report is found by the source of the function
+      and of its module's functions that it uses, the plain numbers and strings it reads, the shapes and the shardings.
     """
     place = parse_topology(topology)
     sizes = _axes(mesh, args, place)
@@ -130,11 +126,11 @@ def compile_for_tpu(
         except Exception as error:  # jax's error class has moved between versions
             why = f"libtpu {_version('libtpu')} does not compile for {place.name}: {str(error).splitlines()[0][:200]}"
     if why:
-        return _recorded(key, _name(fn), place, why)
+        return _recorded(key, name_of(fn), place, why)
     compiled = _compile(fn, args, devices, sizes, specs, out_shardings, axis_type, jit_options)
     text = compiled.as_text()
     return TpuReport(
-        program=_name(fn), program_hash=key, topology=place.name, mesh=sizes, n_devices=place.n_devices,
+        program=name_of(fn), program_hash=key, topology=place.name, mesh=sizes, n_devices=place.n_devices,
         memory=_memory(compiled), flops=flops_in(text), collectives=tuple(collectives_in(text, sizes)),
         versions=versions(), _text=compiled.as_text,
     )  # fmt: skip
@@ -171,12 +167,6 @@ def _axes(mesh, args, place):
     return sizes
 
 
-def _is_spec(x):
-    from jax.sharding import PartitionSpec
-
-    return x is None or isinstance(x, PartitionSpec)
-
-
 def _in_specs(args, in_shardings):
     """Pytree of PartitionSpec with the structure of args."""
     import jax
@@ -195,7 +185,7 @@ def _in_specs(args, in_shardings):
             f"in_shardings: got {in_shardings!r}; give a PartitionSpec or pytree for each of {len(args)} arguments"
         )
     return tuple(
-        jax.tree.map(lambda _, s=spec: s or PartitionSpec(), arg) if _is_spec(spec)
+        jax.tree.map(lambda _, s=spec: s or PartitionSpec(), arg) if is_spec(spec)
         else jax.tree.map(lambda _, s: s or PartitionSpec(), arg, spec)
         for arg, spec in zip(args, in_shardings, strict=True)
     )  # fmt: skip
@@ -224,7 +214,7 @@ def _compile(fn, args, devices, sizes, specs, out_shardings, axis_type, jit_opti
 
     shapes = jax.tree.map(described, args, specs)
     if out_shardings is not None:
-        out = jax.tree.map(lambda s: NamedSharding(mesh, s) if s is not None else None, out_shardings, is_leaf=_is_spec)
+        out = jax.tree.map(lambda s: NamedSharding(mesh, s) if s is not None else None, out_shardings, is_leaf=is_spec)
         jit_options = {**jit_options, "out_shardings": out}
     with jax.set_mesh(mesh):
         return jax.jit(fn, **jit_options).lower(*shapes).compile()
@@ -236,73 +226,3 @@ def _memory(compiled):
         m.argument_size_in_bytes, m.output_size_in_bytes, m.temp_size_in_bytes, m.alias_size_in_bytes,
         m.generated_code_size_in_bytes,
     )  # fmt: skip
-
-
-# The program's hash: the same in every process, Python and jax.
-
-
-def _unwrapped(fn):
-    while True:
-        inner = fn.func if isinstance(fn, functools.partial) else getattr(fn, "__wrapped__", None)
-        if inner is None:
-            return fn
-        fn = inner
-
-
-def _name(fn):
-    return getattr(_unwrapped(fn), "__name__", type(fn).__name__)
-
-
-def program_hash(fn, args, specs, out_specs, sizes, topology, options):
-    """Hash of a program: source text, what it refers to, shapes, shardings, mesh, topology and options."""
-    import jax
-
-    leaves = jax.tree_util.tree_flatten_with_path(args)[0]
-    spec_leaves = jax.tree.leaves(specs, is_leaf=_is_spec)
-    inputs = [
-        (
-            jax.tree_util.keystr(path),
-            list(jax.numpy.shape(leaf)),
-            str(jax.eval_shape(lambda x: x, leaf).dtype),
-            _plain(spec),
-        )
-        for (path, leaf), spec in zip(leaves, spec_leaves, strict=True)
-    ]
-    outputs = jax.tree_util.tree_flatten_with_path(out_specs, is_leaf=_is_spec)[0]
-    text = json.dumps({
-        "name": _name(fn), "source": _source(fn), "refers": _refers(fn), "inputs": inputs,
-        "outputs": [(jax.tree_util.keystr(path), _plain(spec)) for path, spec in outputs],
-        "mesh": list(sizes.items()), "topology": topology, "options": sorted((k, repr(v)) for k, v in options.items()),
-    })  # fmt: skip
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _plain(spec):
-    """A PartitionSpec as lists (its own repr differs between jax versions)."""
-    if spec is None:
-        return None
-    parts = [[] if p is None else [p] if isinstance(p, str) else list(p) for p in tuple(spec)]
-    while parts and not parts[-1]:
-        parts.pop()
-    return parts
-
-
-def _source(fn):
-    """Source text without blank lines and trailing blanks; None (matches no record) where there is none."""
-    try:
-        text = textwrap.dedent(inspect.getsource(_unwrapped(fn)))
-    except (OSError, TypeError):
-        return None
-    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
-
-
-def _refers(fn):
-    """Plain values that the function takes from around it, and arguments bound by functools.partial."""
-    bound = [fn.args, sorted(fn.keywords.items())] if isinstance(fn, functools.partial) else []
-    inner = _unwrapped(fn)
-    try:
-        around = inspect.getclosurevars(inner)
-    except TypeError:
-        return [repr(bound)]
-    plain = {**around.globals, **around.nonlocals}
-    return [repr(bound), *(f"{k}={v!r}" for k, v in sorted(plain.items()) if isinstance(v, bool | int | float | str))]

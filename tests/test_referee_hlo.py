@@ -1,0 +1,398 @@
+"""The HLO reader against small texts with answers known by hand, real recorded HLO, and fresh compiles."""
+
+import contextlib
+import itertools
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaling_lib import referee
+from scaling_lib.referee.hlo import HloError, collectives_in, flops_in
+from scaling_lib.referee.hlo_groups import axes_of_groups, parse_groups
+
+DATA = Path(__file__).parent / "data" / "hlo"
+MESH = {"X": 4, "Y": 2}
+
+
+def module(body, before="", n=8):
+    return f"HloModule m, num_partitions={n}\n\n{before}\nENTRY %main (x: f32[8,4]) -> f32[8,4] {{\n{body}\n}}\n"
+
+
+X = "  %x = f32[8,4]{1,0} parameter(0)\n"
+
+
+def one(line, **kw):
+    (found,) = collectives_in(module(X + line, **kw), mesh=kw.get("mesh", MESH))
+    return found
+
+
+# One collective: op, elements, bytes, axes.
+
+
+@pytest.mark.parametrize(
+    ("op", "groups", "elements", "axes"),
+    [
+        ("all-gather", "[2,4]<=[4,2]T(1,0)", 128, "X"),
+        ("all-gather", "[4,2]<=[8]", 64, "Y"),
+        ("all-gather", "{}", 256, "XY"),
+        ("reduce-scatter", "{{0,2,4,6},{1,3,5,7}}", 32, "X"),
+        ("all-reduce", "mesh['a'=4,'b'=2] {'b'}", 32, "Y"),
+        ("all-to-all", "[4,2]<=[8]", 64, "Y"),
+        ("collective-broadcast", "[4,2]<=[8]", 32, "Y"),
+    ],
+)
+def test_a_collective_is_read_with_the_whole_array_of_a_group(op, groups, elements, axes):
+    found = one(f"  ROOT %r = f32[8,4]{{1,0}} {op}(%x), channel_id=1, replica_groups={groups}, dimensions={{0}}")
+    assert (found.op, found.elements, found.bytes, found.times) == (op, elements, 4 * elements, 1)
+    assert "".join(found.axes) == axes
+
+
+def test_a_permute_counts_what_one_device_sends_along_the_axes_that_change():
+    for pairs, axes in (("{{0,2},{2,4},{4,6},{6,0}}", "X"), ("{{0,1},{1,0}}", "Y"), ("{{0,3},{5,5}}", "XY")):
+        found = one(f"  ROOT %p = f32[8,4]{{1,0}} collective-permute(%x), source_target_pairs={pairs}")
+        assert (found.op, found.elements, "".join(found.axes)) == ("collective-permute", 32, axes)
+
+
+def test_merged_all_reduce_counts_all_its_arrays():
+    found = one("  ROOT %r = (f32[8,4]{1,0}, f32[8,4]{1,0}) all-reduce(%x, %x), replica_groups={}, to_apply=%add")
+    assert (found.elements, found.arrays, found.axes) == (64, 2, ("X", "Y"))
+
+
+def test_all_to_all_in_pieces_is_one_array():
+    found = one("  ROOT %a = (f32[8,4]{1,0}, f32[8,4]{1,0}) all-to-all(%x, %x), replica_groups=[4,2]<=[8]")
+    assert (found.elements, found.arrays) == (2 * 2 * 32, 1)
+
+
+def test_operands_written_with_their_shape_are_read_too():
+    line = "  ROOT %g = f32[16,4]{1,0} all-gather(f32[8,4]{1,0} %x), replica_groups=[4,2]<=[8], dimensions={0}"
+    assert one(line).elements == 64
+
+
+def test_asynchronous_pairs_count_once():
+    pair = (
+        "  %s = (f32[8,4]{1,0}, f32[16,4]{1,0}) all-gather-start(%x), replica_groups=[4,2]<=[8], dimensions={0}\n"
+        "  ROOT %d = f32[16,4]{1,0} all-gather-done(%s)"
+    )
+    assert one(pair).elements == 64
+    wrapped = """
+%inner (p: f32[8,4]) -> f32[2,4] {
+  %p = f32[8,4]{1,0} parameter(0)
+  ROOT %s = f32[2,4]{1,0} reduce-scatter(%p), replica_groups=[2,4]<=[4,2]T(1,0), to_apply=%add
+}
+"""
+    calls = (
+        "  %a = ((f32[8,4]{1,0}), f32[2,4]{1,0}) async-start(%x), calls=%inner\n"
+        "  %u = ((f32[8,4]{1,0}), f32[2,4]{1,0}) async-update(%a), calls=%inner\n"
+        "  ROOT %d = f32[2,4]{1,0} async-done(%u), calls=%inner"
+    )
+    (found,) = collectives_in(module(X + calls, before=wrapped), MESH)
+    assert (found.op, found.axes, found.elements) == ("reduce-scatter", ("X",), 32)
+
+
+def test_elements_below_a_byte_are_packed():
+    text = module(
+        "  %x = s4[3,5]{1,0} parameter(0)\n  ROOT %p = s4[3,5]{1,0} collective-permute(%x), source_target_pairs={{0,1}}"
+    )
+    (found,) = collectives_in(text, MESH)
+    assert (found.elements, found.bytes) == (15, 8)
+
+
+# Groups in every notation.
+
+
+@given(st.permutations([0, 1, 2]), st.tuples(*[st.integers(1, 3)] * 3), st.integers(0, 2))
+def test_iota_groups_are_reshape_transpose_reshape(perm, dims, k):
+    size = math.prod(dims[p] for p in perm[k:])
+    n = math.prod(dims)
+    groups = parse_groups(f"[{n // size},{size}]<=[{','.join(map(str, dims))}]T({','.join(map(str, perm))})", n)
+    inner, outer = perm[k:], perm[:k]
+    strides = [math.prod(dims[i + 1 :]) for i in range(3)]
+
+    def number(place):
+        return sum(place[i] * strides[i] for i in range(3))
+
+    wanted = []
+    for out in itertools.product(*(range(dims[i]) for i in outer)):
+        row = []
+        for ins in itertools.product(*(range(dims[i]) for i in inner)):
+            row.append(number(dict(zip((*outer, *inner), (*out, *ins), strict=True))))
+        wanted.append(row)
+    assert groups == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("{{0,2},{1,3}}", [[0, 2], [1, 3]]),
+        ("{}", [[0, 1, 2, 3]]),
+        ("[2,2]<=[4]", [[0, 1], [2, 3]]),
+        ("mesh['X'=2,'Y'=2] {'X'}", [[0, 2], [1, 3]]),
+        ("mesh[a=2,b=2] {a,b}", [[0, 1, 2, 3]]),
+        ("mesh['a'=2,'b'=2] {'b','a'}", [[0, 2, 1, 3]]),
+        ("mesh['x'=2,'y'=2], device_ids=(0,2,1,3) {'y'}", [[0, 2], [1, 3]]),
+        ("mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)) {'y'}", [[0, 2], [1, 3]]),
+        ("mesh['a'=4] {'a':(2)2}", [[0, 1], [2, 3]]),
+        ("mesh['a'=4] {'a':(1)2}", [[0, 2], [1, 3]]),
+    ],
+)
+def test_groups_in_every_notation(text, groups):
+    assert parse_groups(text, 4) == groups
+
+
+def test_groups_that_lie_along_no_axis_are_named_by_none():
+    assert axes_of_groups([[0, 3], [1, 2]], {"X": 2, "Y": 2}) is None
+    assert axes_of_groups([[0, 3], [1, 2]], None) is None
+    assert axes_of_groups([[1, 0], [3, 2]], {"X": 2, "Y": 2, "Z": 1}) == ("Y",)
+    found = one("  ROOT %r = f32[8,4]{1,0} all-reduce(%x), replica_groups={{0,3},{1,2},{4,7},{5,6}}, to_apply=%add")
+    assert found.axes is None and "no mesh axis" in found.note
+
+
+# Loops.
+
+
+def loop(start=0, step=1, limit=6, direction="LT", stated=""):
+    before = f"""
+%body (s: (s32[], f32[8,4])) -> (s32[], f32[8,4]) {{
+  %s = (s32[], f32[8,4]{{1,0}}) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %v = f32[8,4]{{1,0}} get-tuple-element(%s), index=1
+  %one = s32[] constant({step})
+  %next = s32[] add(%i, %one)
+  %r = f32[8,4]{{1,0}} all-reduce(%v), replica_groups={{}}, to_apply=%add
+  ROOT %t = (s32[], f32[8,4]{{1,0}}) tuple(%next, %r)
+}}
+
+%condition (s: (s32[], f32[8,4])) -> pred[] {{
+  %s.1 = (s32[], f32[8,4]{{1,0}}) parameter(0)
+  %j = s32[] get-tuple-element(%s.1), index=0
+  %n = s32[] constant({limit})
+  ROOT %less = pred[] compare(%j, %n), direction={direction}
+}}
+"""
+    body = (
+        f"{X}  %zero = s32[] constant({start})\n  %init = (s32[], f32[8,4]{{1,0}}) tuple(%zero, %x)\n"
+        f"  ROOT %w = (s32[], f32[8,4]{{1,0}}) while(%init), condition=%condition, body=%body{stated}"
+    )
+    return module(body, before=before)
+
+
+@given(st.integers(-5, 5), st.integers(-4, 4), st.integers(-30, 30), st.sampled_from(["LT", "LE", "GT", "GE", "NE"]))
+def test_a_loop_is_counted_as_it_would_run(start, step, limit, direction):
+    holds = {"LT": int.__lt__, "LE": int.__le__, "GT": int.__gt__, "GE": int.__ge__, "NE": int.__ne__}[direction]
+    i, n = start, 0
+    while holds(i, limit) and n < 100:
+        i, n = i + step, n + 1
+    (found,) = collectives_in(loop(start, step, limit, direction))
+    assert found.times == (n if n < 100 else None)
+
+
+def test_a_stated_trip_count_is_taken_in_both_spellings():
+    for stated in ('{"known_trip_count":{"n":"9"}}', '"{\\"known_trip_count\\":{\\"n\\":\\"9\\"}}"'):
+        (found,) = collectives_in(loop(stated=f", backend_config={stated}"))
+        assert found.times == 9
+
+
+def test_a_loop_with_an_unknown_start_is_marked_not_guessed():
+    text = loop().replace("%zero = s32[] constant(0)", "%f = f32[] constant(3.5)\n  %zero = s32[] convert(%f)")
+    (found,) = collectives_in(text)
+    assert found.times is None and str(found).endswith("× ?")
+
+
+# FLOPs.
+
+
+def test_a_batched_dot_counts_two_flops_a_multiply_add():
+    text = """HloModule m
+
+ENTRY %main (a: f32[3,4,5], b: f32[3,5,7]) -> f32[3,4,7] {
+  %a = f32[3,4,5]{2,1,0} parameter(0)
+  %b = f32[3,5,7]{2,1,0} parameter(1)
+  ROOT %c = f32[3,4,7]{2,1,0} dot(%a, %b), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+}"""
+    assert flops_in(text).flops == 2 * 3 * 4 * 5 * 7
+
+
+def test_the_tpus_batched_dot_counts_real_products_only():
+    text = """HloModule m
+
+ENTRY %main (a: bf16[4,512,1024], b: bf16[4,1024,256]) -> bf16[4,512,256] {
+  %a = bf16[4,512,1024]{2,1,0} parameter(0)
+  %b = bf16[4,1024,256]{2,1,0} parameter(1)
+  ROOT %c = bf16[4,512,256]{2,1,0} convolution(%a, %b), window={size=4 stride=3 lhs_dilate=4}, dim_labels=0bf_0io->0bf
+}"""
+    assert flops_in(text).flops == 2 * 4 * 512 * 1024 * 256
+
+
+def custom(target, config=""):
+    return f"""HloModule m
+
+ENTRY %main (a: f32[4,8], b: f32[8,2]) -> f32[4,2] {{
+  %a = f32[4,8]{{1,0}} parameter(0)
+  %b = f32[8,2]{{1,0}} parameter(1)
+  ROOT %c = f32[4,2]{{1,0}} custom-call(%a, %b), custom_call_target="{target}"{config}
+}}"""
+
+
+def test_library_matmuls_are_counted():
+    config = ', backend_config={"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"]}}}'
+    assert flops_in(custom("__cublas$gemm", config)).flops == 128
+    assert flops_in(custom("__onednn$matmul")).flops == 128
+
+
+def test_an_unknown_custom_call_is_named_instead_of_a_small_number():
+    found = flops_in(custom("tpu_custom_call"))
+    assert found.flops is None and found.not_counted == ("custom call tpu_custom_call",)
+    assert "not counted: custom call tpu_custom_call" in str(found)
+    assert flops_in(custom("Sharding")).flops == 0
+
+
+# Text that is not whole.
+
+
+def test_text_cut_off_anywhere_is_refused():
+    whole = (DATA / "scatter_v5e_jax0.12.0.1_libtpu0.0.50.1.hlo").read_text()
+    assert collectives_in(whole, MESH)
+    for cut in range(0, len(whole.rstrip()) - 1, 97):
+        with pytest.raises(HloError):
+            collectives_in(whole[:cut], MESH)
+
+
+@given(st.data())
+def test_text_with_a_hole_gives_an_answer_or_a_refusal_and_nothing_else(data):
+    whole = (DATA / "nested_v5e_jax0.10.2_libtpu0.0.42.1.hlo").read_text()
+    start = data.draw(st.integers(0, len(whole)))
+    holed = whole[:start] + whole[start + data.draw(st.integers(1, 200)) :]
+    for read in (collectives_in, flops_in):
+        with contextlib.suppress(HloError):
+            read(holed)
+
+
+def test_text_with_a_line_missing_is_refused():
+    lines = loop().splitlines()
+    for k, line in enumerate(lines):
+        if line.strip() and not line.startswith("}"):
+            with pytest.raises(HloError):
+                collectives_in("\n".join(lines[:k] + lines[k + 1 :]))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "empty"),
+        ("hello", "starts with 'HloModule'"),
+        ("module @jit_f { stablehlo.add }", "StableHLO"),
+        (module("  ROOT %x = f32[8,4]{1,0} parameter(zero)"), "line 5: not an HLO"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} frobnicate"), "line 6"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%z), replica_groups={}"), "%z is used"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} fusion(%x), calls=%gone"), "%gone is called"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={{0,9}}"), "outside the module's 8"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups=<weird>"), "no form known"),
+        (module("  ROOT %x = zz9[8,4]{1,0} parameter(0)") + "x", None),
+    ],
+)
+def test_malformed_text_is_refused_with_the_reason(text, says):
+    if says is None:
+        assert collectives_in(text) == []
+        return
+    with pytest.raises(HloError, match=says):
+        collectives_in(text)
+
+
+def test_a_mesh_of_another_size_is_refused():
+    with pytest.raises(HloError, match="X=3 has 3 devices, the program was compiled for 8"):
+        collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} negate(%x)"), mesh={"X": 3})
+
+
+def test_lowered_programs_and_other_objects_are_refused():
+    import jax
+
+    with pytest.raises(HloError, match="lowered, not compiled"):
+        collectives_in(jax.jit(lambda x: x).lower(1.0))
+    with pytest.raises(HloError, match="got int"):
+        flops_in(3)
+
+
+# Real HLO of several versions (tests/data/hlo/record.py).
+
+KINDS = {
+    ("gather", "cpu"): {("all-gather", "Y", 2**19, 1): 1, ("all-gather", "X", 2**22, 1): 1},
+    ("gather", "v5e"): {("all-gather", "Y", 2**19, 1): 1, ("all-gather", "X", 2**22, 1): 1},
+    ("scatter", "cpu"): {("all-reduce", "X", 2**22, 1): 1},
+    ("scatter", "v5e"): {("reduce-scatter", "X", 2**22, 1): 1, ("collective-permute", "X", 24 * 4096, 1): 1},
+    ("layers", "v5e"): {("all-gather", "Y", 2**19, 6): 1, ("all-gather", "X", 2**21, 6): 1},
+    ("layers", "tpu7x"): {("all-gather", "Y", 2**19, 6): 1, ("all-gather", "X", 2**21, 6): 1},
+    ("nested", "cpu"): {("all-gather", "Y", 2**11, 18): 1, ("all-gather", "X", 2**13, 6): 1},
+    ("nested", "v5e"): {("all-gather", "Y", 2**11, 18): 1, ("all-gather", "X", 2**13, 18): 1},
+    ("either", "cpu"): {("all-gather", "Y", 2**11, 1): 1, ("all-gather", "X", 2**13, 1): 1},
+    ("either", "v5e"): {("all-gather", "Y", 2**11, 1): 1, ("all-gather", "X", 2**13, 1): 1},
+    ("exchange", "cpu"): {("all-to-all", "X", 2**13, 1): 1},
+    ("exchange", "v5e"): {("all-to-all", "X", 2**13, 1): 1},
+    ("shift", "cpu"): {("collective-permute", "Y", 2**10, 1): 1},
+    ("shift", "v5e"): {("collective-permute", "Y", 2**10, 1): 1},
+    ("train", "v5p"): {
+        ("all-gather", "X", 2**25, 4): 4, ("all-reduce", "Y", 2**23, 4): 2, ("reduce-scatter", "X", 2**25, 4): 2,
+        ("collective-permute", "X", 96 * 8192, 4): 1,
+    },
+    ("train", "v5e"): {
+        ("all-gather", "X", 2**25, 4): 2, ("all-reduce", "Y", 2**23, 4): 2, ("collective-permute", "X", 2**23, 4): 16,
+    },
+}  # fmt: skip
+# Whole products over 8 devices: forward, and for train the recomputed first product and two backward for each of two.
+FLOPS = {
+    "gather": 2 * 1024 * 2048 * 4096 / 8, "layers": 6 * 2 * 1024 * 2048 * 2048 / 8,
+    "nested": 18 * 2 * 64 * 128 * 128 / 8, "train": 4 * 7 * 2 * 8192 * 4096 * 16384 / 8,
+}  # fmt: skip
+FILES = sorted(DATA.glob("*.hlo"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_real_hlo_of_every_version_is_read_alike(path):
+    program, where = path.stem.split("_")[:2]
+    text = path.read_text()
+    found = collectives_in(text, MESH)
+    if (program, where) in KINDS:
+        got = Counter((c.op, "".join(c.axes), c.elements, c.times) for c in found)
+        assert got == KINDS[program, where]
+    width = 4 if where == "cpu" else 2  # XLA's CPU backend widens bf16 on the wire
+    assert all(c.bytes == width * c.elements for c in found)
+    if program in FLOPS:
+        assert flops_in(text).flops == FLOPS[program]
+    if program == "until":
+        assert flops_in(text).flops is None and any(c.times is None for c in found)
+    assert all(("one branch" in c.note) == (program == "either") for c in found)
+
+
+def test_padding_of_the_tpus_reduce_scatter_is_explained():
+    scatter, permute = collectives_in((DATA / "scatter_v5e_jax0.7.2_libtpu0.0.23.1.hlo").read_text(), MESH)
+    assert "padded to bf16[1056,4096]" in scatter.note and "padding" in permute.note
+
+
+# Fresh compiles, on this machine's jax.
+
+
+def test_the_cpu_compilers_collectives_are_the_ones_asked_for():
+    import jax
+    import jax.numpy as jnp
+    from jax.sharding import NamedSharding
+    from jax.sharding import PartitionSpec as P
+
+    mesh = referee.make_mesh(X=4, Y=2)
+
+    def compiled(fn, x, spec, out):
+        shape = jax.ShapeDtypeStruct(x, jnp.float32, sharding=NamedSharding(mesh, spec))
+        mapped = jax.shard_map(fn, mesh=mesh, in_specs=spec, out_specs=out, check_vma=False)
+        return collectives_in(jax.jit(mapped).lower(shape).compile(), mesh)
+
+    cases = [
+        (lambda x: jax.lax.all_gather(x, "X", tiled=True), P("X"), P(), "all-gather", ("X",), 64 * 4),
+        (lambda x: jax.lax.psum(x, ("X", "Y")), P(("X", "Y")), P(), "all-reduce", ("X", "Y"), 8 * 4),
+        (lambda x: jax.lax.psum_scatter(x, "Y", tiled=True), P(), P("Y"), "reduce-scatter", ("Y",), 64 * 4),
+        (lambda x: jax.lax.all_to_all(x, "X", 1, 0, tiled=True), P("X"), P(None, "X"), "all-to-all", ("X",), 64 * 4),
+    ]
+    for fn, spec, out, op, axes, elements in cases:
+        (found,) = compiled(fn, (64, 4), spec, out)
+        assert (found.op, found.axes, found.elements, found.bytes) == (op, axes, elements, 4 * elements)
