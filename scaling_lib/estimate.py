@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scaling_lib.units import non_negative, plain, sealed
+from scaling_lib.units import non_negative, plain, sealed, si
 
 BOUNDS = ("math", "memory", "network", "host", "latency")
 
@@ -53,6 +53,8 @@ class TimeBounds:
     >>> t = TimeBounds(math_s=2e-6, memory_s=5e-6)
     >>> t.lower_s, t.bound
     (5e-06, 'memory')
+    >>> print(t)
+    math 2 µs, memory 5 µs: at least 5 µs, at most 7 µs, bound by memory
     """
 
     math_s: float = 0.0
@@ -60,6 +62,13 @@ class TimeBounds:
     network_s: float = 0.0
     host_s: float = 0.0
     latency_s: float = 0.0
+
+    def __str__(self):
+        if np.ndim(self.lower_s):
+            return repr(self)
+        parts = ", ".join(f"{name} {si(seconds, 's')}" for name, seconds in self.parts.items() if seconds)
+        bounds = f"at least {si(self.lower_s, 's')}, at most {si(self.upper_s, 's')}, bound by {self.bound}"
+        return f"{parts}: {bounds}" if parts else bounds
 
     @property
     def parts(self):

@@ -23,7 +23,7 @@ def test_chips_are_listed_from_the_catalogue(capsys):
 def test_a_chip_shows_every_figure_with_its_source_and_its_dated_price(capsys):
     status, out, _ = run(capsys, "chip", "tpu-v5e")
     assert status == 0 and all(origin.source in out for origin in sl.chip("tpu-v5e").origins.values())
-    assert "1.20 USD per chip and hour (Google Cloud, on demand, 2025-02-18)" in out
+    assert "1.20 USD per chip and hour (Google Cloud, list price, 2025-02-18)" in out
     assert "USD" not in run(capsys, "chip", "a100")[1]
 
 

@@ -149,7 +149,7 @@ def test_tables_are_well_formed():
 
 
 def test_a_price_is_printed_with_its_date():
-    assert str(sl.price("h100")) == "10.80 USD per chip and hour (Google Cloud, on demand, 2025-02-18)"
+    assert str(sl.price("h100")) == "10.80 USD per chip and hour (Google Cloud, list price, 2025-02-18)"
     with pytest.raises(sl.UnknownChip, match=r"'a100' is unknown for prices.*tpu-v5e"):
         sl.price("a100")
     assert {p.chip for p in sl.prices()} == {"tpu-v5e", "tpu-v5p", "h100"}

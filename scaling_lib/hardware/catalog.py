@@ -3,7 +3,6 @@
 import dataclasses
 import datetime
 import functools
-import tomllib
 import typing
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +73,7 @@ def price(chip_name):
     """The latest price of a chip, or an error that says which chips have one.
 
     >>> print(price("tpu-v5e"))
-    1.20 USD per chip and hour (Google Cloud, on demand, 2025-02-18)
+    1.20 USD per chip and hour (Google Cloud, list price, 2025-02-18)
     """
     found = [p for p in _prices() if p.chip == chip(chip_name).name]
     if not found:
@@ -117,6 +116,8 @@ def read_prices(path):
 
 
 def _read(path):
+    import tomllib  # only when the catalogue is read
+
     with open(path, "rb") as file:
         return tomllib.load(file)
 
