@@ -125,27 +125,31 @@ def against_measurement(chip, batches, measured_s, *, d, f, dtype="bf16", source
     return Picture(figure, says, {**columns, "measured [µs]": measured * 1e6, "measured / lower": ratio})
 
 
-def measured_roofline(name, peak_flops_per_s, bytes_per_s, intensity, predicted, attained, labels):
-    """A roofline measured on a machine, with operations predicted from it and then measured [FLOP/s]."""
-    intensity, predicted, attained = (np.asarray(a, float) for a in (intensity, predicted, attained))
-    ridge = peak_flops_per_s / bytes_per_s
+def measured_roofline(measured):
+    """A roofline measured on a machine (`referee.measure_roofline`): circles predicted, crosses measured."""
+    peak, stream = measured.peak_flops_per_s.median, measured.stream_bytes_per_s.median
+    intensity = np.array([p.intensity for p in measured.points])
+    predicted = np.array([p.predicted_flops_per_s for p in measured.points])
+    attained = np.array([p.flops_per_s.median for p in measured.points])
+    ridge, ratio = measured.ridge_point, attained / predicted
     x = np.geomspace(min(intensity.min(), ridge) / 3, max(intensity.max(), ridge) * 3, 200)
-    ratio = attained / predicted
     with style.book_style():
         figure, axes = style.new_axes(f"This machine's ridge is at {ridge:.3g} FLOPs per byte")
-        _two_colours(axes, x, np.minimum(peak_flops_per_s, bytes_per_s * x) / 1e9, x < ridge, "-", COLORS["hbm"])
+        _two_colours(axes, x, np.minimum(peak, stream * x) / 1e9, x < ridge, "-", COLORS["hbm"])
         axes.plot(intensity, predicted / 1e9, "o", mfc="none", mec=INK, ms=8)
         axes.plot(intensity, attained / 1e9, "x", color=INK, ms=6, mew=2)
-        for at, rate, label in zip(intensity, attained / 1e9, labels, strict=True):
-            style.direct_label(axes, at, rate, label, INK, xytext=(8, -10), fontsize=8)
-        _name_axes(axes, "intensity (FLOPs per byte); ○ predicted, × measured", "GFLOP/s")
+        for p in measured.points:
+            where = {"xytext": (8, -10), "fontsize": 8}
+            style.direct_label(axes, p.intensity, p.flops_per_s.median / 1e9, f"B = {p.batch}", INK, **where)
+        _name_axes(axes, "intensity (FLOPs per byte); ○ predicted, × measured", "GFLOP/s", subs=(1, 3))
     says = (
-        f"On {name} the measured peak is {si(peak_flops_per_s, 'FLOP/s')} and the measured bandwidth "
-        f"{si(bytes_per_s, 'B/s')}, a ridge of {ridge:.3g} FLOP/byte; the operations reached "
+        f"On {measured.device} the measured peak is {si(peak, 'FLOP/s')} and the measured bandwidth "
+        f"{si(stream, 'B/s')}, a ridge of {ridge:.3g} FLOP/byte; the matmuls reached "
         f"{ratio.min():.0%} to {ratio.max():.0%} of their prediction."
     )
-    columns = {"operation": list(labels), "intensity [FLOP/byte]": intensity, "predicted [GFLOP/s]": predicted / 1e9}
-    return Picture(figure, says, {**columns, "measured [GFLOP/s]": attained / 1e9, "measured / predicted": ratio})
+    columns = {"B": [p.batch for p in measured.points], "intensity [FLOP/byte]": intensity}
+    columns |= {"predicted [GFLOP/s]": predicted / 1e9, "measured [GFLOP/s]": attained / 1e9}
+    return Picture(figure, says, {**columns, "measured / predicted": ratio})
 
 
 def strong_and_weak_scaling(compute_s=0.64, exchange_s=0.01, max_chips=1024):

@@ -140,9 +140,7 @@ def _svg(figure):
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text)
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    text = re.sub(
-        r"<style.*?</style>", "", text, flags=re.S
-    )  # it would style the whole page
+    text = re.sub(r"<style.*?</style>", "", text, flags=re.S)  # it would style the whole page
     tag = "f" + hashlib.sha1(text.encode()).hexdigest()[:8]
     return re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{tag}-", text)
 
