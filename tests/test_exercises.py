@@ -1,13 +1,16 @@
 """Exercises: every planted mistake gets its own message, no odd answer raises or is paid, seeds draw fair questions."""
 
+import ast
 import dataclasses
 import decimal
 import fractions
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from scaling_lib.exercises import (
     Exercise,
     Mistake,
     SpecFault,
+    chapters,
     check,
     exercise,
     exercises,
@@ -421,6 +425,17 @@ def test_a_spec_whose_answers_collide_is_found(changes, says):
 
 
 # ------------------------------------------------------------------------------------------- the rest
+@pytest.mark.parametrize("chapter", chapters())
+def test_questions_have_formulas_of_their_own(chapter):
+    source = Path(importlib.util.find_spec(f"scaling_lib.exercises.{chapter}").origin).read_text(encoding="utf-8")
+    allowed = ("math", "itertools", "collections", "functools", "scaling_lib.units", "scaling_lib.exercises")
+    for node in ast.walk(ast.parse(source)):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            assert name.split(".")[0] in allowed or name.startswith(allowed[-2:]), f"{chapter} imports {name}"
+
+
 @pytest.mark.parametrize("key", ["ch01.q99", "ch77.q1", "", "q1", None, 3])
 def test_an_unknown_key_lists_those_that_exist(key):
     for call in (lambda: check(key, 1), lambda: inputs(key), lambda: page_spec(key), lambda: hint(key)):

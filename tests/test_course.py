@@ -1,0 +1,241 @@
+"""The course kit through nbgrader's own commands: a small class is graded, with the marks and hints each has earned."""
+
+import ast
+import copy
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scaling_lib.exercises import exercise, exercises, inputs, ticket
+from tools import course
+
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbgrader")
+
+CHAPTER, STEM = "ch01", "ch01_rooflines"
+QUESTIONS = [e for e in exercises(CHAPTER) if not e.is_guess]
+FULL = {e.key: float(e.points) for e in QUESTIONS}
+NONE = dict.fromkeys(FULL, 0.0)
+ROUNDS = max(len(e.mistakes) for e in QUESTIONS)  # student i makes mistake i of every question, round and round
+
+IN_OTHER_UNITS = """
+from scaling_lib.exercises.factors import unit_factors
+name, factor = next(((n, f) for n, f in unit_factors({unit!r}).items() if f != 1), ("", 1))
+{name} = f"{{float({name}) / factor!r}} {{name}}"
+"""
+PLANTED = """
+from scaling_lib.exercises import exercise
+from scaling_lib.exercises.faults import wrong_answer
+planted = exercise({key!r}).mistakes[{index}]
+{name} = planted.value if exercise({key!r}).kind == "code" else wrong_answer(planted, inputs({key!r}))
+"""
+ALWAYS_EQUAL = """
+class Always:
+    __eq__ = __le__ = __lt__ = __ge__ = __gt__ = lambda self, other: True
+    __call__ = lambda self, *args, **kwargs: self
+    __float__ = lambda self: 1.0
+{name} = Always()
+"""
+CRASH = "{name} = 1 / 0"
+
+
+def answer_cell(notebook, key):
+    return next(c for c in notebook.cells if {"answer", key} <= set(c.metadata.get("tags", ())))
+
+
+def check_cell(notebook, key):
+    return next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id(key))
+
+
+def grade_id(key):
+    return f"{key.replace('.', '-')}-check"
+
+
+def submissions(source, release):
+    """Student -> the notebook handed in."""
+
+    def handed_in(write):
+        made = copy.deepcopy(release)
+        for e in QUESTIONS:
+            name = re.search(r"check\([^,]+, *(\w+)", check_cell(source, e.key).source)[1]
+            answer_cell(made, e.key).source = write(e, name, answer_cell(source, e.key).source)
+        return made
+
+    def in_other_units(e, name, solution):
+        return solution + (IN_OTHER_UNITS.format(unit=e.unit, name=name) if e.kind == "number" else "")
+
+    def mistaken(index):
+        return handed_in(lambda e, name, _: PLANTED.format(key=e.key, index=index % len(e.mistakes), name=name))
+
+    made = {
+        "right": handed_in(lambda e, name, solution: solution),
+        "units": handed_in(in_other_units),
+        "untouched": release,
+        "crashing": handed_in(lambda e, name, _: CRASH.format(name=name)),
+        "always": handed_in(lambda e, name, _: ALWAYS_EQUAL.format(name=name)),
+        "deleted": handed_in(lambda e, name, solution: solution),
+        **{f"mistake{index}": mistaken(index) for index in range(ROUNDS)},
+    }
+    made["right"].cells.append(nbformat.v4.new_code_cell("import sys\nprint(sys.executable)"))
+    made["deleted"].cells.remove(check_cell(made["deleted"], QUESTIONS[0].key))
+    return made
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A course folder after all three commands, as an instructor types them."""
+    home = tmp_path_factory.mktemp("home")
+    folder = tmp_path_factory.mktemp("class") / "course"
+    notebook = course.make_course(CHAPTER, folder, own_numbers=True)
+    nbgrader(folder, home, "generate_assignment", CHAPTER)
+    release = nbformat.read(folder / "release" / CHAPTER / f"{STEM}.ipynb", as_version=4)
+    for student, handed_in in submissions(nbformat.read(notebook, as_version=4), release).items():
+        path = folder / "submitted" / student / CHAPTER / f"{STEM}.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(handed_in, path)
+    nbgrader(folder, home, "autograde", CHAPTER)
+    nbgrader(folder, home, "generate_feedback", CHAPTER)
+    return folder
+
+
+def nbgrader(folder: Path, home: Path, *command: str) -> None:
+    """Runs one command with nothing of this machine's settings: own home, own Jupyter, this Python's kernel."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "SCALING", "PYTHON", "NB"))}
+    own = {
+        "HOME": str(home),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *command], cwd=folder, env={**kept, **own}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def marks(graded):
+    """Student -> question -> marks, from nbgrader's gradebook."""
+    code = (
+        "import json, sys\n"
+        "from nbgrader.api import Gradebook\n"
+        "with Gradebook(sys.argv[1]) as book:\n"
+        "    found = {s.student.id: {g.name: (g.score, g.needs_manual_grade) for n in s.notebooks for g in n.grades}\n"
+        "             for s in book.assignment_submissions(sys.argv[2])}\n"
+        "print(json.dumps(found))"
+    )
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    url = f"sqlite:///{graded / 'gradebook.db'}"
+    done = subprocess.run(
+        [sys.executable, "-c", code, url, CHAPTER],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PATH": path},
+    )
+    scores = json.loads(done.stdout)
+    assert not any(by_hand for cells in scores.values() for _, by_hand in cells.values())
+    return {who: {key: cells[grade_id(key)][0] for key in FULL} for who, cells in scores.items()}
+
+
+def autograded(folder, student):
+    return nbformat.read(folder / "autograded" / student / CHAPTER / f"{STEM}.ipynb", as_version=4)
+
+
+@pytest.mark.parametrize(
+    ("student", "earned"),
+    [
+        ("right", FULL),
+        ("units", FULL),
+        ("deleted", FULL),
+        ("untouched", NONE),
+        ("crashing", NONE),
+        ("always", NONE),
+        *((f"mistake{index}", NONE) for index in range(ROUNDS)),
+    ],
+)
+def test_a_student_gets_the_marks_earned(marks, student, earned):
+    assert marks[student] == earned
+
+
+@pytest.mark.parametrize("index", range(ROUNDS))
+def test_the_feedback_names_the_mistake_and_no_other(graded, index):
+    student = f"mistake{index}"
+    page = (graded / "feedback" / student / CHAPTER / f"{STEM}.html").read_text(encoding="utf-8")
+    text = html.unescape(re.sub("<[^>]+>", "", page))
+    for e in QUESTIONS:
+        own = e.mistakes[index % len(e.mistakes)].says
+        (error,) = (o for o in check_cell(autograded(graded, student), e.key).outputs if o.output_type == "error")
+        assert [m.says for m in e.mistakes if error.evalue.endswith(m.says)] == [own]
+        assert own in text
+
+
+def test_an_untouched_question_is_told_apart_from_a_wrong_one(graded):
+    for e in QUESTIONS:
+        (error,) = (o for o in check_cell(autograded(graded, "untouched"), e.key).outputs if o.output_type == "error")
+        assert error.evalue.startswith(f"[todo] {e.key}")
+
+
+def test_kernels_run_this_python_and_check_cells_write_nothing_to_stderr(graded):
+    notebook = autograded(graded, "right")
+    assert notebook.cells[-1].outputs[0].text.strip() == sys.executable
+    for student in ("right", "units", "untouched", "mistake0"):
+        for cell in autograded(graded, student).cells:
+            if cell.metadata.get("nbgrader", {}).get("grade"):
+                assert not [o for o in cell.outputs if o.output_type == "stream"]
+
+
+def test_the_release_holds_neither_solutions_nor_tests_nor_the_secret(graded):
+    path = graded / "release" / CHAPTER / f"{STEM}.ipynb"
+    text, notebook = path.read_text(encoding="utf-8"), nbformat.read(path, as_version=4)
+    secret = json.loads((graded / "course.json").read_text(encoding="utf-8"))["secret"]
+    assert len(secret) == 32 and secret not in text
+    assert "SOLUTION" not in text and "HIDDEN" not in text and "assert" not in text
+    for e in QUESTIONS:
+        if e.kind == "code":
+            assert answer_cell(notebook, e.key).source == e.stub
+
+
+def test_the_grader_uses_the_numbers_of_the_students_ticket(graded):
+    (line,) = course.tickets(graded, ["right"])
+    secret = json.loads((graded / "course.json").read_text(encoding="utf-8"))["secret"]
+    assert line == f"right,{ticket(secret, 'right')}"
+    drawn = next(e for e in QUESTIONS if e.draw and e.kind == "number")
+    cells = [c for c in autograded(graded, "right").cells if c.cell_type == "code"]
+    given = next(c for c in cells if f'inputs("{drawn.key}")' in c.source)
+    assert inputs(drawn.key, line.split(",")[1]) == ast.literal_eval(given.outputs[0].data["text/plain"])
+
+
+# ---------------------------------------------------------------------------------------- the folder itself
+def test_a_course_grows_by_a_chapter_and_keeps_its_secret(tmp_path):
+    first = course.make_course(CHAPTER, tmp_path, own_numbers=True)
+    before = (tmp_path / "course.json").read_text(), first.read_bytes()
+    course.make_course(CHAPTER, tmp_path)
+    assert ((tmp_path / "course.json").read_text(), first.read_bytes()) == before
+
+
+def test_without_own_numbers_there_are_no_tickets(tmp_path, capsys):
+    assert course.main([CHAPTER, "--folder", str(tmp_path)]) == 0
+    assert course.main(["--folder", str(tmp_path), "--tickets", "alice"]) == 1
+    assert "--own-numbers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("chapter", ["", "ch99", "ch1", "ch01_rooflines"])
+def test_an_unknown_chapter_lists_those_with_exercises(tmp_path, capsys, chapter):
+    assert course.main([chapter, "--folder", str(tmp_path)]) == 1
+    assert "ch01" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_every_answer_gets_the_stub_of_its_question(tmp_path):
+    course.make_course(CHAPTER, tmp_path)
+    stubs = json.loads((tmp_path / "course.json").read_text(encoding="utf-8"))["stubs"]
+    assert set(stubs) == {f"{key.replace('.', '-')}-answer" for key in FULL}
+    assert stubs["ch01-q2-answer"] == exercise("ch01.q2").stub
