@@ -150,19 +150,26 @@ def make_mesh(sizes=None, *, devices=None, axis_type="auto", **axes):
     >>> make_mesh(X=4, Y=2).shape["X"]
     4
     """
-    from jax.sharding import AxisType, Mesh
+    from jax.sharding import Mesh
 
-    sizes = _sizes(sizes, axes)
-    kinds = {"auto": AxisType.Auto, "explicit": AxisType.Explicit, "manual": AxisType.Manual}
-    if axis_type not in kinds:
-        raise ScalingError(f"axis_type: got {axis_type!r}; possible: {', '.join(kinds)}")
+    sizes, kind = _sizes(sizes, axes), axis_kind(axis_type)
     n = math.prod(sizes.values())
     devices = mesh_devices(n) if devices is None else list(np.ravel(devices))
     if len(devices) != n:
         has = " × ".join(f"{name}={size}" for name, size in sizes.items())
         raise ScalingError(f"devices: got {len(devices)}; the mesh {has} has {n} places")
     grid = np.array(devices, dtype=object).reshape(tuple(sizes.values()))
-    return Mesh(grid, tuple(sizes), axis_types=(kinds[axis_type],) * len(sizes))
+    return Mesh(grid, tuple(sizes), axis_types=(kind,) * len(sizes))
+
+
+def axis_kind(axis_type):
+    """jax's AxisType for "auto", "explicit" or "manual"."""
+    from jax.sharding import AxisType
+
+    kinds = {"auto": AxisType.Auto, "explicit": AxisType.Explicit, "manual": AxisType.Manual}
+    if axis_type not in kinds:
+        raise ScalingError(f"axis_type: got {axis_type!r}; possible: {', '.join(kinds)}")
+    return kinds[axis_type]
 
 
 def _sizes(sizes, axes):

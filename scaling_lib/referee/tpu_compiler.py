@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scaling_lib.hardware import chips
-from scaling_lib.referee.devices import make_mesh
+from scaling_lib.referee.devices import axis_kind, make_mesh
 from scaling_lib.referee.fingerprint import is_spec, name_of, program_hash
 from scaling_lib.referee.hlo import collectives_in, flops_in
 from scaling_lib.referee.report import RECORDED, Memory, TpuReport, recorded_report
@@ -116,6 +116,7 @@ def compile_for_tpu(
       and of its module's functions that it uses, the plain numbers and strings it reads, the shapes and the shardings.
     """
     place = parse_topology(topology)
+    axis_kind(axis_type)
     sizes = _axes(mesh, args, place)
     specs = _in_specs(args, in_shardings)
     key = program_hash(fn, args, specs, out_shardings, sizes, place.name, {"axis_type": axis_type, **jit_options})
