@@ -7,8 +7,6 @@ python tools/notebooks.py --check      writes nothing; fails, and says where, if
 import argparse
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 if __package__ in (None, ""):  # run as a script
@@ -18,9 +16,7 @@ from tools import trees
 from tools.address import NOTEBOOK_TREES, ROOT, address, generated, version
 from tools.cells import Cell, TextFault, faults, read_cells
 from tools.matching import chapter_of, match_exercises, match_guesses, unmarked_checks, with_prompts
-from tools.outputs import RunFault, run_cells
-
-WORKERS = 2
+from tools.outputs import RunFault, in_fresh_processes, run_cells
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -62,7 +58,7 @@ def build(root: Path = ROOT, stems: list[str] | None = None, specs: Callable = s
         f"chapters/{p.stem}.ipynb": trees.to_bytes(chapter(p, root, specs)) for p in texts(root, "chapters", stems)
     }
     instructors = {path: assignment(path, root, specs) for path in texts(root, "exercises", stems)}
-    runs = run_all([trees.code_cells(nb, places(path, root)) for path, nb in instructors.items()])
+    runs = in_fresh_processes(run_cells, [trees.code_cells(nb, places(path, root)) for path, nb in instructors.items()])
     for (path, notebook), shown in zip(instructors.items(), runs, strict=True):
         stubs = {key: spec.stub for key, spec in specs(chapter_of(path.stem)).items()}
         learners = trees.exercises(path.stem, notebook, stubs, address(root), version(root))
@@ -114,14 +110,6 @@ def places(path: Path, root: Path) -> dict[str, str]:
     name = path.relative_to(root).as_posix()
     cells = read_cells(path.read_text(encoding="utf-8"), name)
     return {trees.cell_id(path.stem, i): f"{name}:{cell.line}" for i, cell in enumerate(cells, 1)}
-
-
-def run_all(notebooks: list[list]) -> list[list]:
-    """Runs the cells of each notebook in a fresh process, so that none sees what another left behind."""
-    if not notebooks:
-        return []
-    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        return list(pool.map(run_cells, notebooks))
 
 
 def unexpected(root: Path, made: dict[str, bytes]) -> list[str]:

@@ -164,7 +164,7 @@ def unit_factor(after: str) -> float:
     """What the unit that follows a number multiplies it by.
 
     >>> unit_factor(" µs"), unit_factor(" GiB/s"), unit_factor("%"), unit_factor(" tokens"), unit_factor("k tokens")
-    (1e-06, 1073741824.0, 0.01, 1, 1000.0)
+    (1e-06, 1073741824.0, 0.01, 1.0, 1000.0)
     """
     after = plain(after)
     match = UNIT.match(after)
@@ -191,9 +191,9 @@ def _factor(unit: str) -> float:
 
 
 def plain(text: str) -> str:
-    """Text as it reads, without the commands that set units in formulas.
+    r"""Text as it reads, without the commands that set units in formulas.
 
-    >>> plain(r"\\\\ \\\\mu\\\\text{s}$")
+    >>> plain(r"\ \mu\text{s}$")
     ' µs$'
     """
     text = re.sub(r"\\(?:text|mathrm|mathsf)\{([^}]*)\}", r"\1", text)

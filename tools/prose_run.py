@@ -4,16 +4,15 @@ import hashlib
 import json
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools import trees
 from tools.address import ROOT
 from tools.notebooks import assignment, chapter, texts
+from tools.outputs import in_fresh_processes
 from tools.prose_text import Check, checks
 
-WORKERS = 2
 TIMEOUT_S = 300
 DOCUMENTS = ("intro.md", "README.md", "CONTRIBUTING.md", "STYLE.md", "docs/**/*.md", "book/**/*.md")
 KERNEL = Path("tools/kernel")
@@ -99,8 +98,7 @@ def values(root: Path = ROOT, made: dict | None = None) -> tuple[dict[str, list[
     made = notebooks(root) if made is None else made
     plans = write_plan(root, made)
     stale = [name for name, told in plans.items() if _fresh(root, name, told) is None]
-    with ThreadPoolExecutor(WORKERS) as pool:
-        failures = dict(zip(stale, pool.map(lambda name: run(root, name, made[name][1]), stale), strict=True))
+    failures = run_all(root, {name: made[name][1] for name in stale})
     found, troubles = {}, []
     for name, told in plans.items():
         text = made[name][0].relative_to(root).as_posix()
@@ -113,11 +111,20 @@ def values(root: Path = ROOT, made: dict | None = None) -> tuple[dict[str, list[
     return found | {p.relative_to(root).as_posix(): direct(p) for p in documents(root)}, troubles
 
 
-def run(root: Path, name: str, notebook) -> str:
-    """Runs a notebook in a kernel that records values; returns what went wrong, or nothing."""
-    import nbclient
+def run_all(root: Path, stale: dict[str, object]) -> dict[str, str]:
+    """Runs notebooks in kernels that record values; path -> what went wrong, or nothing."""
+    work = [(root, name, json.dumps(notebook)) for name, notebook in stale.items()]
+    return dict(zip(stale, in_fresh_processes(run, work), strict=True))
 
+
+def run(work: tuple[Path, str, str]) -> str:
+    """Runs one notebook, given as (root, path, content)."""
+    import nbclient
+    import nbformat
+
+    root, name, content = work
     where = (root / name).parent if (root / name).parent.is_dir() else root
+    notebook = nbformat.reads(content, as_version=4)
     client = nbclient.NotebookClient(notebook, timeout=TIMEOUT_S, resources={"metadata": {"path": str(where)}})
     try:
         client.execute(env={**os.environ, **kernel_environment(root)})

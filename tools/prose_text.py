@@ -11,7 +11,7 @@ from functools import cached_property
 from tools.prose_numbers import PREFIXED, NumberFault, Printed, is_tail, number_before, numbers_in, unit_factor
 
 INLINE = re.compile(r"(?P<code>(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))|(?P<comment><!--(?P<body>.*?)-->)")
-CHECK = re.compile(r"\s*(?:=(?!=)\s*(?P<expr>.+?)|(?P<given>given))\s*")
+CHECK = re.compile(r"\s*(?:=(?!=)\s*(?P<expr>\S.*?)|(?P<given>given))\s*")
 FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,}|:{3,})\s*(?P<directive>\{[^}]*\})?")
 # Directives whose body is no prose. Others (notes, admonitions, figures) hold text.
 NO_PROSE = ("{code-cell}", "{code-block}", "{code}", "{math}", "{eval-rst}", "{raw}", "{mermaid}", "{bibliography}")
@@ -134,7 +134,7 @@ def unchecked(text: str, name: str) -> list[tuple[int, str]]:
         for match, end in numbers_in(masked) if line.kind in ("prose", "table") else ():
             known = any(at == line.number and match.start() <= start < end for at, start in checked)
             if not known and _states_result(masked, match, end):
-                unit = re.match(r"\s?[^\s.,;:)]*", masked[end:])[0]
+                unit = re.match(r"\s?[^\s.,;:)|]*", masked[end:])[0]
                 found.append((line.number, masked[match.start() : end] + unit.rstrip()))
     return found
 
