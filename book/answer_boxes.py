@@ -14,11 +14,20 @@ from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
 KEY = re.compile(r"(?:ch\d\d|app_[a-z])\.[gq]\d+[a-z]?")
+LEVEL = re.compile(r"Level \d(?: · \d+ minutes?)?")
 STAGES = ("the idea", "the set-up", "the first line")
 
 
-class answer_box(nodes.General, nodes.Element):  # noqa: N801  (docutils names its nodes so)
-    """A box for the exercise `key` on page `docname`."""
+# What a box is for: an exercise, a guess before the answer is read, or the last step of a worked example's twin.
+ROLES = {
+    "answer": {"head": "Your answer", "button": "Check", "reveal": "Show solution"},
+    "guess": {"head": "Guess: {title}", "button": "Commit to this guess", "reveal": "Show the answer"},
+    "twin": {"head": "Your turn: {title}", "button": "Check", "reveal": "Show the answer"},
+}
+
+
+class answer_box(nodes.General, nodes.Element):
+    """A box for the exercise of `spec`, in a `role` of ROLES, on page `docname`."""
 
 
 def insert(document: nodes.document, docname: str, code_cells) -> None:
@@ -31,10 +40,22 @@ def insert(document: nodes.document, docname: str, code_cells) -> None:
             continue
         spec = spec_of(key)
         code[key] = spec["code"]
-        cell.parent.replace(cell, answer_box(spec=spec, guess="guess" in tags, docname=docname))
+        cell.parent.replace(cell, answer_box(spec=spec, role=role_of(cell, tags), docname=docname))
     for cell, tags in code_cells(document, "answer"):
         if code.get(key_of(tags, "")) is False:  # a code question keeps its stub in the page
             cell.parent.remove(cell)
+    for emphasis in list(document.findall(nodes.emphasis)):
+        if code and LEVEL.fullmatch(emphasis.parent.astext()):  # the box says so as well
+            emphasis.parent.parent.remove(emphasis.parent)
+
+
+def role_of(cell: nodes.Node, tags: list[str]) -> str:
+    """What the box is for; a twin is known by the paragraph before it, which begins with these words."""
+    if "guess" not in tags:
+        return "answer"
+    before = cell.parent[: cell.parent.index(cell)]
+    said = next((node.astext() for node in reversed(before) if isinstance(node, nodes.paragraph)), "")
+    return "twin" if said.lower().startswith("its twin") else "guess"
 
 
 def spec_of(key: str) -> dict:
@@ -43,8 +64,9 @@ def spec_of(key: str) -> dict:
 
     spec = page_spec(key)
     if spec["code"]:
-        given = ", ".join(f"{name}={value:.6g}".replace("e+", "e") for name, value in exercise(key).page.inputs.items())
-        spec["call"] = f"{spec['function']}({given})"
+        inputs = exercise(key).page.inputs
+        given = ", ".join(f"{name}={value:.6g}".replace("e+", "e") for name, value in inputs.items())
+        spec["call"] = f"{spec['function']}({given})" if given else ""
     return spec
 
 
@@ -58,22 +80,22 @@ def key_of(tags: list[str], source: str) -> str | None:
     return match[0] if match else None
 
 
-def box_html(spec: dict, guess: bool, solution_url: str, colab_url: str) -> str:
+def box_html(spec: dict, role: str, solution_url: str, colab_url: str) -> str:
     """The box's markup. `solution_url` is empty where no page holds the worked solution."""
-    e = html.escape
+    e, words = html.escape, ROLES[role]
     name = spec["key"].replace(".", "-")
-    head = f"Guess: {spec['title']}" if guess else "Your answer"
+    head = words["head"].format(title=spec["title"])
     data = json.dumps(spec, ensure_ascii=False).replace("</", "<\\/")
     parts = [
-        f'<section class="sl-answer{" sl-guess" if guess else ""}" id="box-{name}" '
-        f'aria-label="{"Guess" if guess else "Answer"}: {e(spec["title"])}">',
-        f'<p class="sl-answer-head"><strong id="box-{name}-head">{e(head)}</strong>{_facts(spec, guess)}</p>',
+        f'<section class="sl-answer sl-is-{role}" id="box-{name}" aria-label="{e(spec["title"])}">',
+        f'<p class="sl-answer-head"><strong id="box-{name}-head">{e(head)}</strong>'
+        f'<span class="sl-facts">{_facts(spec, role)}</span></p>',
         _code_note(spec, colab_url),
-        f'<form class="sl-form" autocomplete="off">{_fields(spec, name, guess)}</form>',
+        f'<form class="sl-form" autocomplete="off">{_fields(spec, name, words["button"])}</form>',
         '<p class="sl-ask" hidden></p>',
         f'<div class="sl-said" id="box-{name}-said" role="status" aria-live="polite"></div>',
         _hints(spec),
-        _solution(spec, guess, solution_url),
+        _solution(spec, words["reveal"], solution_url),
         f'<p class="sl-in-print">{_print_line(spec)}</p>',
         f'<script type="application/json">{data}</script>',
         "</section>",
@@ -81,35 +103,33 @@ def box_html(spec: dict, guess: bool, solution_url: str, colab_url: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _facts(spec: dict, guess: bool) -> str:
+def _facts(spec: dict, role: str) -> str:
     """Level, minutes and points."""
-    if guess:
-        return '<span class="sl-facts">before you read on</span>'
-    points = spec.get("points") or 0
-    facts = [
-        f"level {spec['level']} of 3",
-        f"about {spec['minutes']} min",
-        f"{points} point{'s' if points != 1 else ''}",
-    ]
-    return f'<span class="sl-facts">{" · ".join(facts)}</span>'
+    if role != "answer":
+        return "before you read on" if role == "guess" else "the last step"
+    points = f"{spec['points']} point{'s' if spec['points'] != 1 else ''}"
+    return f"level {spec['level']} of 3 · about {spec['minutes']} min · {points}"
 
 
 def _code_note(spec: dict, colab_url: str) -> str:
     """For a code question: where to write the code, and what the page asks instead."""
     if not spec["code"]:
         return ""
+    call = html.escape(spec["call"])
+    case = f'for one call: <code translate="no">{call}</code>' if call else "for the case given above."
     return (
-        f'<p class="sl-code-note">Write and check the function <a href="{html.escape(colab_url)}">in Colab</a> or in your '
-        f'own copy of the notebook. Here, answer for one call: <code translate="no">{html.escape(spec["call"])}</code></p>'
+        f'<p class="sl-code-note">Write and check the function <a href="{html.escape(colab_url)}">in Colab</a> '
+        f"or in your own copy of the notebook. Here, answer {case}</p>"
     )
 
 
-def _fields(spec: dict, name: str, guess: bool) -> str:
+def _fields(spec: dict, name: str, button: str) -> str:
     e = html.escape
-    submit = f'<button type="submit" class="sl-button sl-main">{"Commit to this guess" if guess else "Check"}</button>'
+    submit = f'<button type="submit" class="sl-button sl-main">{button}</button>'
     if spec["kind"] == "choice":
         options = "".join(
-            f'<label class="sl-choice"><input type="radio" name="{name}" value="{e(text)}"><span>{e(text)}</span></label>'
+            f'<label class="sl-choice"><input type="radio" name="{name}" value="{e(text)}">'
+            f"<span>{e(text)}</span></label>"
             for text in spec["choices"]
         )
         return f'<fieldset aria-labelledby="box-{name}-head">{options}</fieldset><p class="sl-controls">{submit}</p>'
@@ -123,18 +143,17 @@ def _fields(spec: dict, name: str, guess: bool) -> str:
 
 def _hints(spec: dict) -> str:
     stages = "".join(
-        f'<details class="sl-hint"><summary>Hint {i + 1}: {STAGES[min(i, 2)]}</summary><p>{html.escape(text)}</p></details>'
-        for i, text in enumerate(spec.get("hints") or ())
+        f'<details class="sl-hint"><summary>Hint {i}: {stage}</summary><p>{html.escape(text)}</p></details>'
+        for i, (stage, text) in enumerate(zip(STAGES, spec["hints"], strict=False), 1)
     )
     return f'<div class="sl-hints">{stages}</div>' if stages else ""
 
 
-def _solution(spec: dict, guess: bool, solution_url: str) -> str:
+def _solution(spec: dict, reveal: str, solution_url: str) -> str:
     link = f' <a href="{html.escape(solution_url)}">Worked solution</a>' if solution_url else ""
     worked = f" {html.escape(spec['solution'])}" if spec.get("solution") else ""
-    head = "Show the answer" if guess else "Show solution"
     return (
-        f'<details class="sl-solution"><summary>{head}</summary>'
+        f'<details class="sl-solution"><summary>{reveal}</summary>'
         f"<p><strong>{html.escape(answer_text(spec))}</strong>.{worked}{link}</p></details>"
     )
 
@@ -183,8 +202,8 @@ def _visit_html(self, node: answer_box) -> None:
     app, spec = self.builder.app, node["spec"]
     page, anchor = solution_page(app.env, node["docname"], spec["key"])
     url = self.builder.get_relative_uri(node["docname"], page) + (f"#{anchor}" if anchor else "") if page else ""
-    # A guess is settled by the text that follows it.
-    self.body.append(box_html(spec, node["guess"], "" if node["guess"] else url, links_of(app, node["docname"])["colab"]))
+    colab = links_of(app, node["docname"])["colab"]
+    self.body.append(box_html(spec, node["role"], url if node["role"] == "answer" else "", colab))
     raise nodes.SkipNode
 
 

@@ -15,7 +15,7 @@ NUMBER = re.compile(r"(?:\b[Aa]bout |≈ ?|~)?[-−]?[$€]?(?<![\w.,])\d[\d,]*(
 LONGEST_UNIT = 40  # characters between a number and its comment; beyond that only the last word is marked
 
 
-class checked_number(nodes.inline):  # noqa: N801  (docutils names its nodes so)
+class checked_number(nodes.inline):
     """A number of the prose and `expr`, the expression that yields it."""
 
 

@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 STATIC = (ROOT / "book" / "static", ROOT / "scaling_lib" / "widgets" / "static")
 MARKERS = re.compile(r"### (?:BEGIN|END) SOLUTION")
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS\n?", re.DOTALL)
+# The theme draws its icons by font; this script (half a megabyte, compressed) would draw them once more.
+ICON_SCRIPT = re.compile(r"\s*<(?:script|link)[^>]*fontawesome[^>]*/js/all\.min\.js[^>]*>(?:</script>)?")
 NOTRANSLATE = re.compile(r'(<\w+ (?:(?!translate=)[^>])*?class="[^"]*\bnotranslate\b[^"]*")')
 
 
@@ -84,7 +86,7 @@ def on_page(app, pagename, templatename, context, doctree) -> str | None:
         load(app, "vega.min.js", "explorer.js", "explorer.css")
     body = NOTRANSLATE.sub(r'\1 translate="no"', body)
     if context.get("page_source_suffix") == ".ipynb":
-        download = f'{context["pathto"]("_sources", 1)}/{context["sourcename"]}'
+        download = f"{context['pathto']('_sources', 1)}/{context['sourcename']}"
         body = body.replace("</h1>", "</h1>\n" + tool_row(links, download), 1)
     context["body"] = body
     context["theme_extra_footer"] = footer(links)
@@ -107,19 +109,23 @@ def _is_thebe(asset) -> bool:
 
 
 def tool_row(links: dict[str, str], download: str) -> str:
-    """The line below a chapter's title. The switch of *Show the sums* is added by its script."""
-    return (
-        '<p class="sl-tools d-print-none">'
+    """The line below a page's title; `download` is empty where the page is no notebook.
+
+    The switch of *Show the sums* is added by its script.
+    """
+    notebook = (
         f'<a href="{html.escape(links["colab"])}">Open in Colab</a>'
         f'<a href="{html.escape(download)}" download>Download notebook</a>'
-        "</p>"
     )
+    return f'<p class="sl-tools d-print-none">{notebook if download else ""}</p>'
 
 
 def footer(links: dict[str, str]) -> str:
     """The line at the end of each page."""
     items = (("report", "Report an error on this page"), ("cite", "Cite this book"), ("licence", "Licence"))
-    return '<p class="sl-foot">' + "".join(f'<a href="{html.escape(links[k])}">{text}</a>' for k, text in items) + "</p>"
+    return (
+        '<p class="sl-foot">' + "".join(f'<a href="{html.escape(links[k])}">{text}</a>' for k, text in items) + "</p>"
+    )
 
 
 def on_builder(app) -> None:
@@ -127,6 +133,17 @@ def on_builder(app) -> None:
     for name in ("sphinx_multitoc_numbering", "sphinx-mathjax-offline"):
         if name in app.extensions:
             app.extensions[name].parallel_read_safe = app.extensions[name].parallel_write_safe = True
+
+
+def on_finished(app, exception) -> None:
+    """Takes out of the written pages what only the theme's template can put there."""
+    if exception is not None or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        lighter = ICON_SCRIPT.sub("", text)
+        if lighter != text:
+            page.write_text(lighter, encoding="utf-8")
 
 
 def on_config(app, config) -> None:
@@ -141,6 +158,7 @@ def setup(app) -> dict:
     app.add_js_file("page.js", loading_method="defer")
     app.connect("config-inited", on_config)
     app.connect("builder-inited", on_builder)
+    app.connect("build-finished", on_finished)
     app.connect("doctree-read", on_doctree)
     app.connect("html-page-context", on_page, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

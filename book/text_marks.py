@@ -42,7 +42,7 @@ def _box(quotation: nodes.block_quote) -> None:
     strong = _opening(quotation[0], nodes.strong) if quotation.children else None
     kind = BOXES.get(catchword(strong.astext())) if strong else None
     if kind:
-        strong["classes"].append("sl-label")
+        strong["classes"].append("sl-catchword")
         box = nodes.container("", *quotation.children, classes=["sl-box", f"sl-box-{kind}"])
         quotation.parent.replace(quotation, box)
 
@@ -51,9 +51,9 @@ def _paragraph(paragraph: nodes.paragraph) -> None:
     strong, emphasis = _opening(paragraph, nodes.strong), _opening(paragraph, nodes.emphasis)
     if strong and catchword(strong.astext()) == "takeaway":
         paragraph["classes"] += ["sl-box", "sl-box-takeaway"]
-        strong["classes"].append("sl-label")
+        strong["classes"].append("sl-catchword")
     elif strong and catchword(strong.astext()) in LABELS:
-        strong["classes"].append("sl-label")
+        strong["classes"].append("sl-catchword")
     elif emphasis and catchword(paragraph.astext()) in PILLS:
         paragraph["classes"].append("sl-pill")
 

@@ -56,7 +56,7 @@
     constructor(root) {
       this.root = root;
       this.spec = JSON.parse(root.querySelector("script[type='application/json']").textContent);
-      this.guess = root.classList.contains("sl-guess");
+      this.guess = root.classList.contains("sl-is-guess");
       this.form = root.querySelector("form");
       this.said = root.querySelector(".sl-said");
       this.ask = root.querySelector(".sl-ask");

@@ -88,7 +88,16 @@
     }, { passive: true });
   }
 
+  // --- The theme's sidebar has toggles without a name.
+  function nameToggles() {
+    for (const summary of document.querySelectorAll(".bd-sidebar-primary details > summary:not([aria-label])")) {
+      const link = summary.closest("li").querySelector("a");
+      summary.setAttribute("aria-label", `Pages of ${link ? link.textContent.trim() : "this part"}`);
+    }
+  }
+
   setUpSums();
+  nameToggles();
   setUpScrollers();
   setUpPlace();
 })();

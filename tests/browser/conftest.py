@@ -5,10 +5,11 @@ a failure.
 """
 
 import functools
+import gzip
 import http.server
+import importlib.util
 import os
 import shutil
-import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,17 +18,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
-FLAGS = "--disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+WIDE = {"width": 1280, "height": 900}
+COMPRESSED = ("text/", "application/javascript", "application/json", "image/svg+xml")  # by any web server
 
 
 def pages() -> list[str]:
     """The paths of all pages of the book, as _toc.yml lists them; nothing where the site is not built."""
-    sys.path.append(str(ROOT / "book"))
-    from build import pages_in_toc
-
-    return [f"{name}.html" for name in pages_in_toc() if (SITE / f"{name}.html").exists()]
+    spec = importlib.util.spec_from_file_location("book_build", ROOT / "book" / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    return [f"{name}.html" for name in build.pages_in_toc() if (SITE / f"{name}.html").exists()]
 
 
 def pytest_collection_modifyitems(items) -> None:
@@ -75,7 +78,7 @@ def browser():
         _missing("Chromium is not on the PATH")
     from playwright.sync_api import sync_playwright
 
-    flags = FLAGS.split() + (["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else [])
+    flags = FLAGS + (["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else [])
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=flags)
         yield chromium
@@ -84,51 +87,97 @@ def browser():
 
 @dataclass
 class Visit:
-    """An open page with what went wrong on it so far."""
+    """A page in a fresh profile, with what it loaded and what went wrong on it so far."""
 
     page: object
     base_url: str
     foreign: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    bytes_of: dict[str, int] = field(default_factory=dict)
 
     def goto(self, path: str):
-        """Opens a page of the site and waits until it is at rest."""
+        """Opens a page of the site and waits until its formulas are set."""
         self.page.goto(f"{self.base_url}/{path}", wait_until="load")
-        self.page.wait_for_load_state("networkidle")
         self.page.evaluate("window.MathJax && MathJax.startup && MathJax.startup.promise")
         return self.page
+
+    def guard(self, route) -> None:
+        """Lets the site's own requests through; blocks others and writes them down."""
+        if route.request.url.startswith((self.base_url, "data:", "blob:")):
+            route.continue_()
+        else:
+            self.foreign.append(route.request.url)
+            route.abort()
+
+    def weigh(self, request) -> None:
+        """Writes down what a request brought, as compressed as a web server would send it."""
+        response = request.response()
+        body = response.body() if response and response.ok else b""
+        packs = response is not None and response.headers.get("content-type", "").startswith(COMPRESSED)
+        self.bytes_of[request.url] = len(gzip.compress(body)) if packs else len(body)
+
+
+def _start(browser, base_url: str, **options) -> Visit:
+    context = browser.new_context(**{"viewport": WIDE, **options})
+    visit = Visit(context.new_page(), base_url)
+    context.route("**/*", visit.guard)
+    visit.page.on("console", lambda m: visit.errors.append(m.text) if m.type == "error" else None)
+    visit.page.on("pageerror", lambda e: visit.errors.append(str(e)))
+    return visit
 
 
 @pytest.fixture
 def open_page(browser, base_url):
     """`open_page(path, viewport=…, color_scheme=…, java_script_enabled=…)` -> Visit, in a fresh profile."""
-    contexts = []
+    visits = []
 
     def start(path: str | None = None, **options) -> Visit:
-        context = browser.new_context(**{"viewport": WIDE, **options})
-        contexts.append(context)
-        visit = Visit(context.new_page(), base_url)
-
-        def guard(route) -> None:
-            if route.request.url.startswith((base_url, "data:", "blob:")):
-                route.continue_()
-            else:
-                visit.foreign.append(route.request.url)
-                route.abort()
-
-        context.route("**/*", guard)
-        visit.page.on("console", lambda m: visit.errors.append(m.text) if m.type == "error" else None)
-        visit.page.on("pageerror", lambda e: visit.errors.append(str(e)))
+        visits.append(_start(browser, base_url, **options))
         if path:
-            visit.goto(path)
-        return visit
+            visits[-1].goto(path)
+        return visits[-1]
 
     yield start
-    for context in contexts:
-        context.close()
+    for visit in visits:
+        visit.page.context.close()
 
 
-@pytest.fixture(params=pages())
+@pytest.fixture(scope="module", params=pages())
 def path(request) -> str:
     """Each page of the book in turn."""
     return request.param
+
+
+@pytest.fixture(scope="module")
+def opened(browser, base_url, path):
+    """Each page of the book, opened once for all tests of a module; a test leaves it as it was."""
+    visit = _start(browser, base_url)
+    visit.page.on("requestfinished", visit.weigh)
+    visit.goto(path)
+    yield visit
+    visit.page.context.close()
+
+
+@pytest.fixture
+def dark(opened):
+    """`opened` in the dark."""
+    opened.page.emulate_media(color_scheme="dark")
+    yield opened
+    opened.page.emulate_media(color_scheme="light")
+
+
+@pytest.fixture
+def phone(opened):
+    """`opened` as wide as a narrow phone."""
+    opened.page.set_viewport_size({"width": 360, "height": 740})
+    opened.page.wait_for_timeout(150)  # charts are drawn anew
+    yield opened
+    opened.page.set_viewport_size(WIDE)
+
+
+@pytest.fixture
+def printed(opened):
+    """`opened` as print shows it."""
+    opened.page.emulate_media(media="print")
+    yield opened
+    opened.page.emulate_media(media="screen")

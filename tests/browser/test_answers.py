@@ -86,7 +86,9 @@ def test_a_doubtful_number_is_asked_about_and_not_counted(open_page):
     assert said(box).startswith("Right")
 
 
-@pytest.mark.parametrize(("text", "says"), [("", "Type an answer"), ("many", "not a number"), ("3 kg", "unit"), ("1/0", "zero")])
+@pytest.mark.parametrize(
+    ("text", "says"), [("", "Type an answer"), ("many", "not a number"), ("3 kg", "unit"), ("1/0", "zero")]
+)
 def test_what_cannot_be_read_is_explained(open_page, text, says):
     box = box_of(open_page(PAGE).page, KEY)
     give(box, {"kind": "number"}, text)
@@ -123,12 +125,16 @@ def test_an_answer_is_remembered_until_one_starts_again(open_page):
 
 def test_a_box_works_where_nothing_may_be_stored(open_page):
     visit = open_page()
-    visit.page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('denied', 'SecurityError'); }")
+    visit.page.add_init_script(
+        "Storage.prototype.setItem = () => { throw new DOMException('denied', 'SecurityError'); }"
+    )
     visit.goto(PAGE)
+    at_start = len(visit.errors)
     box = box_of(visit.page, KEY)
     give(box, {"kind": "number"}, repr(page_spec(KEY)["value"]))
     assert said(box).startswith("Right")
-    assert visit.errors == []
+    assert set(visit.errors) <= {"denied"}  # the theme stores its mode at the start, unguarded; ours raise nothing more
+    assert len(visit.errors) == at_start
 
 
 def test_a_box_is_worked_by_keyboard_alone(open_page):
@@ -146,12 +152,10 @@ def test_a_box_is_worked_by_keyboard_alone(open_page):
     assert box.locator(".sl-solution p").is_visible()
 
 
-def test_print_spells_answers_out(open_page, path):
-    page = open_page(path).page
-    page.emulate_media(media="print")
-    for box in page.locator(".sl-answer").all():
+def test_print_spells_answers_out(printed):
+    for box in printed.page.locator(".sl-answer").all():
         assert "Answer: " in box.locator(".sl-in-print").inner_text()
-        assert box.locator("form").is_hidden() and box.locator(".sl-hints").is_hidden()
+        assert box.locator("form").is_hidden() and not box.locator("details:visible").count()
 
 
 def test_a_guess_hides_its_answer_until_one_commits(open_page, site):

@@ -1,0 +1,215 @@
+"""What the site is made of, checked without a browser: settings, extension, boxes, the traps of the toolchain."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+STATIC = ROOT / "book" / "static"
+LIMIT = 350  # lines of a script: beyond that it is no longer small
+
+
+@pytest.fixture(scope="module")
+def book():
+    """`book("answer_boxes")` imports a module of book/, which is no package."""
+    sys.path.append(str(ROOT / "book"))
+
+    def load(name: str):
+        spec = importlib.util.spec_from_file_location(f"book_{name}", ROOT / "book" / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    yield load
+    sys.path.remove(str(ROOT / "book"))
+
+
+def raw(document, text: str):
+    from docutils import nodes
+
+    return nodes.raw("", text, format="html")
+
+
+def paragraph(*parts):
+    """A document with one paragraph of texts, comments and other nodes."""
+    from docutils import nodes
+    from docutils.utils import new_document
+
+    document = new_document("test")
+    node = nodes.paragraph()
+    for part in parts:
+        is_comment = isinstance(part, str) and part.startswith("<!--")
+        node += raw(document, part) if is_comment else nodes.Text(part) if isinstance(part, str) else part
+    document += node
+    return document
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "book").glob("*.py")))
+def test_examples_in_the_sites_modules_hold(book, name):
+    import doctest
+
+    assert doctest.testmod(book(name)).failed == 0
+
+
+# --- Settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_cell_fails_the_build_and_nothing_stale_is_served():
+    assert CONFIG["execute"]["execute_notebooks"] == "force"
+    assert CONFIG["execute"]["raise_on_error"] is True
+
+
+def test_no_page_loads_widget_scripts_from_elsewhere():
+    settings = CONFIG["sphinx"]["config"]
+    assert settings["nb_ipywidgets_js"] == {}
+    assert settings["nb_mime_priority_overrides"] == [["html", "text/html", 0]]
+
+
+def test_nothing_lies_where_jupyter_book_would_add_it_to_every_page():
+    assert not (ROOT / "_static").exists()
+
+
+def test_pages_come_from_few_places_and_each_stands_in_the_toc(book):
+    listed = set(book("build").pages_in_toc())
+    patterns = CONFIG["sphinx"]["config"]["include_patterns"]
+    found = {p.relative_to(ROOT).with_suffix("").as_posix() for pattern in patterns for p in ROOT.glob(pattern)}
+    assert found == listed
+
+
+def test_no_notebook_has_a_text_of_the_same_name_beside_it():
+    for tree in ("chapters", "exercises", "solutions"):
+        assert not list((ROOT / tree).glob("*.md"))
+
+
+def test_the_site_repeats_the_address_nowhere():
+    address = CONFIG["repository"]["url"]
+    for path in [*(ROOT / "book").rglob("*"), ROOT / "_toc.yml", ROOT / "references.bib"]:
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert address.split("//")[1] not in path.read_text(encoding="utf-8"), path
+
+
+def test_scripts_stay_small_and_hold_no_address_of_another_host():
+    for path in STATIC.glob("*.[cj]s*"):
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= LIMIT, path
+        assert "http://" not in text and "https://" not in text, path
+
+
+# --- The build --------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_that_is_missing_or_shows_an_error_is_named(book, tmp_path):
+    build = book("build")
+    (tmp_path / "a.html").write_text("<p>fine</p>")
+    (tmp_path / "b.html").write_text('<div class="output traceback highlight">Traceback</div>')
+    assert build.explain_missing(["a"], tmp_path) == ""
+    assert build.explain_missing(["a", "c"], tmp_path) == "no HTML for c"
+    assert build.explain_missing(["a", "b"], tmp_path) == "an error is shown on b"
+
+
+def test_the_fingerprint_follows_the_library(book, tmp_path, monkeypatch):
+    build = book("build")
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    (tmp_path / "scaling_lib").mkdir()
+    (tmp_path / "scaling_lib" / "a.py").write_text("x = 1")
+    before = build.fingerprint()
+    (tmp_path / "notes.md").write_text("prose")
+    assert build.fingerprint() == before
+    (tmp_path / "scaling_lib" / "a.py").write_text("x = 2")
+    assert build.fingerprint() != before
+
+
+# --- Show the sums ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("the chip does 197 TFLOP/s ", "197 TFLOP/s"),
+        ("that is about 2,189 ", "about 2,189"),
+        ("so 1.97 × 10¹⁴ ", "1.97 × 10¹⁴"),
+        ("on a TPU v5e it is 240 FLOPs per byte ", "240 FLOPs per byte"),
+        ("it costs $1.20 ", "$1.20"),
+        ("from 3 to 0.2% ", "0.2%"),
+        ("less than a tenth ", "tenth"),
+    ],
+)
+def test_the_number_before_a_check_is_marked(book, text, marked):
+    sums = book("checked_sums")
+    document = paragraph(text, "<!-- = 1 + 1 -->", " and so on.")
+    assert sums.mark_numbers(document) == 1
+    (number,) = document.findall(sums.checked_number)
+    assert (number.astext(), number["expr"]) == (marked, "1 + 1")
+    assert document.astext() == text.rstrip() + " and so on."  # nothing is lost, and no comment is left
+
+
+def test_a_bold_number_and_a_premise_are_marked_too(book):
+    from docutils import nodes
+
+    sums = book("checked_sums")
+    document = paragraph(
+        "It takes ", nodes.strong("", "12 s"), " ", "<!-- = t -->", ", given 3 chips ", "<!-- given -->"
+    )
+    assert sums.mark_numbers(document) == 2
+    assert [(n.astext(), n["expr"]) for n in document.findall(sums.checked_number)] == [("12 s", "t"), ("3 chips", "")]
+
+
+def test_other_comments_are_left_alone(book):
+    document = paragraph("a number 3 ", "<!-- a note -->")
+    assert book("checked_sums").mark_numbers(document) == 0
+
+
+# --- Boxes ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_exercise_makes_a_box_that_holds_all_its_help(book):
+    from scaling_lib.exercises import exercises
+
+    boxes = book("answer_boxes")
+    for e in exercises():
+        spec = boxes.spec_of(e.key)
+        made = boxes.box_html(spec, "guess" if e.is_guess else "answer", "s.html", "https://c")
+        assert made.count("<details") == made.count("</details>") == len(spec["hints"]) + 1
+        data = made.split('<script type="application/json">')[1].split("</script>")[0]
+        assert json.loads(data)["value"] == spec["value"]
+        assert boxes.answer_text(spec).split(" ")[0] in made
+
+
+def test_a_twin_is_told_from_a_guess(book):
+    from docutils import nodes
+
+    boxes = book("answer_boxes")
+    document = paragraph("Its twin. The same on an H100?")
+    cell = nodes.container()
+    document += cell
+    assert boxes.role_of(cell, ["guess", "ch01.g1"]) == "twin"
+    assert boxes.role_of(cell, ["check", "ch01.q1"]) == "answer"
+    document[0][0] = nodes.Text("What share will it use?")
+    assert boxes.role_of(cell, ["guess", "ch01.g1"]) == "guess"
+
+
+@pytest.mark.parametrize(
+    ("opening", "kind"), [("Common mistake.", "mistake"), ("On GPUs.", "gpus"), ("Where we differ.", "differ")]
+)
+def test_a_quotation_with_a_catchword_is_a_box(book, opening, kind):
+    from docutils import nodes
+    from docutils.utils import new_document
+
+    document = new_document("test")
+    words = nodes.paragraph("", "", nodes.Text(""), nodes.strong("", opening), nodes.Text(" Bits for bytes."))
+    document += nodes.block_quote("", words)
+    book("text_marks").mark(document)
+    assert document[0]["classes"] == ["sl-box", f"sl-box-{kind}"]
+    assert document.astext() == f"{opening} Bits for bytes."
+
+
+def test_the_graders_marks_stay_out_of_solution_pages(book):
+    extension = book("scaling_book")
+    code = "v = check(1)\n### BEGIN HIDDEN TESTS\nassert v\n### END HIDDEN TESTS\nv"
+    assert extension.HIDDEN.sub("", code) == "v = check(1)\nv"
+    assert extension.MARKERS.search("### BEGIN SOLUTION") and extension.MARKERS.search("### END SOLUTION")
