@@ -10,16 +10,26 @@ import numpy as np
 from scaling_lib.estimate import TimeBounds
 from scaling_lib.hardware import BOUND_OF_LINK, Chip, chip, chips
 from scaling_lib.hardware.tables import UNKNOWN, markdown
-from scaling_lib.units import UnknownLink, bytes_per_element, legal_dtype, non_negative, plain, positive, sealed
+from scaling_lib.units import (
+    ScalingError,
+    UnknownLink,
+    bytes_per_element,
+    legal_dtype,
+    non_negative,
+    plain,
+    positive,
+    sealed,
+)
 from scaling_lib.work import (  # noqa: F401  (roofline.dot_work and its siblings are public too)
     Work,
     batched_matmul_work,
+    default,
     dot_work,
     elementwise_work,
     layer_norm_work,
+    math_dtype,
     matmul_work,
     softmax_work,
-    wider,
 )
 
 
@@ -30,12 +40,16 @@ def ridge_point(chip, *, dtype="bf16", link="hbm", unit="matrix"):
       chip: a Chip, or its name.
       dtype: dtype of the maths.
       link: memory level or link the bytes pass; `chip.links` names those the chip has.
-      unit: "matrix" or "vector".
+      unit: "matrix" (MXU, Tensor Core) or "vector" (VPU, CUDA cores).
+
+    Returns:
+      I* [FLOP/byte].
 
     Raises:
-      UnknownChip, UnsupportedDtype, UnknownLink.
+      UnknownChip, UnknownLink: no such chip; the chip has no such link.
+      UnknownDtype, UnsupportedDtype: no such dtype; the chip has no rate for it.
 
-    Source: rooflines chapter, "The ridge point".
+    Source: chapter 1, "Every chip has its own ridge".
 
     >>> ridge_point("tpu-v5e"), ridge_point("tpu-v5e", link="ici_axis")
     (240.24..., 2188.8...)
@@ -45,7 +59,20 @@ def ridge_point(chip, *, dtype="bf16", link="hbm", unit="matrix"):
 
 
 def attainable_flops_per_s(chip, intensity, *, dtype="bf16", link="hbm", unit="matrix"):
-    """The roof: min(P, beta I) [FLOP/s]. Broadcasts over the intensity [FLOP/byte].
+    """The roof: the rate a task of intensity I can reach at best, min(P, beta I).
+
+    Args:
+      chip, dtype, link, unit: as in `ridge_point`.
+      intensity: I [FLOP/byte]. Broadcasts.
+
+    Returns:
+      Rate [FLOP/s].
+
+    Raises:
+      ScalingError: intensity is no positive number; and the errors of `ridge_point`.
+
+    Assumes: maths and transfer overlap perfectly.
+    Source: chapter 1, "A dot product never gets fast".
 
     >>> attainable_flops_per_s("tpu-v5e", 0.5) / 1e12
     0.41
@@ -71,7 +98,9 @@ def time_bounds(work, chip, *, compute=None, link="hbm", latency_s=0.0):
       (max), `.upper_s` (sum), `.bound`.
 
     Raises:
-      UnknownChip, UnsupportedDtype, UnknownLink.
+      ScalingError: latency_s is negative; and the errors of `ridge_point`.
+
+    Source: chapter 1, "Three clocks" and "Small work has a fixed price".
 
     >>> t = time_bounds(dot_work(10**6), "tpu-v5e")
     >>> t.math_s, t.memory_s, t.bound
@@ -81,7 +110,7 @@ def time_bounds(work, chip, *, compute=None, link="hbm", latency_s=0.0):
     (flops, nbytes, latency_s), reason = plain(
         non_negative("flops", work.flops), non_negative("bytes", work.bytes), non_negative("latency_s", latency_s)
     )
-    math_s = flops / chip.peak_flops_per_s(compute or work.dtype, work.unit)
+    math_s = flops / chip.peak_flops_per_s(default(compute, work.dtype), work.unit)
     transfer_s = nbytes / chip.link_bytes_per_s(link)
     return TimeBounds(
         math_s=sealed(reason, math_s),
@@ -108,17 +137,18 @@ def critical_batch(chip, d, f, *, x="bf16", w=None, out=None, compute=None, link
       B [rows; tokens]; inf where no batch helps, for the activations alone already outlast the maths.
 
     Raises:
-      ScalingError, UnknownChip, UnsupportedDtype, UnknownLink.
+      ScalingError: as `matmul_work`; and the errors of `ridge_point`.
 
-    Source: rooflines chapter, "The exact crossover".
+    Assumes: as `matmul_work`: each array is moved once.
+    Source: chapter 1, "A matmul crosses over".
 
     >>> critical_batch("tpu-v5e", 8192, 8192)
     255.2...
     >>> critical_batch("tpu-v5e", 256, 256)
     inf
     """
-    w, out = w or x, out or x
-    ridge = ridge_point(chip, dtype=compute or wider(x, w), link=link)
+    w, out = default(w, x), default(out, x)
+    ridge = ridge_point(chip, dtype=math_dtype(x, w, compute), link=link)
     (d, f), reason = plain(positive("d", d), positive("f", f))
     per_row = 2 * d * f / ridge - bytes_per_element(x) * d - bytes_per_element(out) * f
     weights = bytes_per_element(w) * d * f
@@ -126,24 +156,50 @@ def critical_batch(chip, d, f, *, x="bf16", w=None, out=None, compute=None, link
 
 
 def max_intensity(d, f, *, x="bf16", out=None):
-    """Intensity of x [B, D] times w [D, F] as B grows without end: 2DF / (xD + oF) [FLOP/byte].
+    """Intensity of x [B, D] times w [D, F] as B grows without end: 2DF / (xD + oF).
+
+    Args:
+      d, f: sizes of the weights D, F [elements]. Broadcast.
+      x, out: dtypes of the activations and the result; out is as x unless given.
+
+    Returns:
+      Intensity [FLOP/byte]; no batch is bound by maths where it does not exceed the ridge point.
+
+    Raises:
+      ScalingError, UnknownDtype: as `matmul_work`.
+
+    Source: chapter 1, "A matmul crosses over".
 
     >>> max_intensity(8192, 8192)
     4096.0
     """
     (d, f), reason = plain(positive("d", d), positive("f", f))
-    return sealed(reason, 2 * d * f / (bytes_per_element(x) * d + bytes_per_element(out or x) * f))
+    return sealed(reason, 2 * d * f / (bytes_per_element(x) * d + bytes_per_element(default(out, x)) * f))
 
 
 def critical_width(chip, *, aspect=1.0, x="bf16", w=None, out=None, compute=None, link="hbm"):
-    """Width D, with F = aspect × D, up to which no batch makes the product bound by maths: I* (x/aspect + o) / 2.
+    """Width D, with F = aspect × D, up to which no batch makes x [B, D] times w [D, F] bound by maths.
+
+    Where `max_intensity` equals the ridge point: D = I* (x/aspect + o) / 2.
+
+    Args:
+      chip, x, w, out, compute, link: as in `critical_batch`.
+      aspect: F / D. Broadcasts.
+
+    Returns:
+      D [elements].
+
+    Raises:
+      ScalingError: aspect is no positive number; and the errors of `critical_batch`.
+
+    Source: chapter 1, "A matmul crosses over".
 
     >>> critical_width("tpu-v5e")
     480.48...
     """
-    ridge = ridge_point(chip, dtype=compute or wider(x, w or x), link=link)
+    ridge = ridge_point(chip, dtype=math_dtype(x, w, compute), link=link)
     (aspect,), reason = plain(positive("aspect", aspect))
-    return sealed(reason, ridge * (bytes_per_element(x) / aspect + bytes_per_element(out or x)) / 2)
+    return sealed(reason, ridge * (bytes_per_element(x) / aspect + bytes_per_element(default(out, x))) / 2)
 
 
 def two_chip_matmul_time(b, d, f, chip, *, x="bf16", w=None, out=None, compute=None, link=None, latency_s=0.0):
@@ -153,12 +209,20 @@ def two_chip_matmul_time(b, d, f, chip, *, x="bf16", w=None, out=None, compute=N
     bytes over one link, in one direction; adding the partial sums (BF additions) is left out.
 
     Args:
-      b, d, f, chip, x, w, out, compute: as in `matmul_work` and `time_bounds`.
+      b, d, f, x, w, out, compute: as in `matmul_work`.
+      chip: a Chip, or its name; both are of this kind.
       link: link between the two chips; unless given, ici on a TPU, nvlink on a GPU.
       latency_s: fixed cost [s].
 
     Returns:
-      TimeBounds of each chip: math, memory, network.
+      TimeBounds of one of the two chips: `.math_s`, `.memory_s`, `.network_s`, `.latency_s`.
+
+    Raises:
+      ScalingError: as `time_bounds`.
+      UnknownLink: not a link between chips.
+
+    Assumes: both directions of the link work at once, and nothing else uses it.
+    Source: chapter 1, "Between chips".
 
     >>> two_chip_matmul_time(1024, 8192, 8192, "tpu-v5e").bound
     'network'
@@ -169,7 +233,7 @@ def two_chip_matmul_time(b, d, f, chip, *, x="bf16", w=None, out=None, compute=N
         raise UnknownLink(link, [name for name in chip.links if BOUND_OF_LINK[name] == "network"], of="two chips")
     (b, d, f), reason = plain(positive("b", b), positive("d", d), positive("f", f))
     half = time_bounds(matmul_work(b, d / 2, f, x=x, w=w, out=out, compute=compute), chip)
-    network_s = bytes_per_element(out or x) * b * f / chip.link_bytes_per_s(link)
+    network_s = bytes_per_element(default(out, x)) * b * f / chip.link_bytes_per_s(link)
     return TimeBounds(
         math_s=half.math_s,
         memory_s=half.memory_s,
@@ -183,12 +247,23 @@ def critical_contraction(chip, *, x="bf16", w=None, out=None, compute=None, link
 
     It depends on D and not on B: both the maths and the message grow with the batch.
 
+    Args:
+      chip, x, w, out, compute, link: as in `two_chip_matmul_time`.
+
+    Returns:
+      D [elements].
+
+    Raises:
+      The errors of `ridge_point`.
+
+    Source: chapter 1, "Between chips".
+
     >>> critical_contraction("tpu-v5e")
     8755.5...
     """
     chip = _as_chip(chip)
-    ridge = ridge_point(chip, dtype=compute or wider(x, w or x), link=link or _neighbour_link(chip))
-    return bytes_per_element(out or x) * ridge
+    ridge = ridge_point(chip, dtype=math_dtype(x, w, compute), link=link or _neighbour_link(chip))
+    return bytes_per_element(default(out, x)) * ridge
 
 
 def ridge_rows(dtype="bf16", *, kind=None):
@@ -201,6 +276,8 @@ def ridge_rows(dtype="bf16", *, kind=None):
     (('vmem', 'hbm'), 240.24...)
     """
     legal_dtype(dtype)
+    if kind not in (None, "tpu", "gpu"):
+        raise ScalingError(f"kind must be one of tpu, gpu, got {kind!r}")
     found = [c for c in chips() if kind in (None, c.kind)]
     links = tuple(link for link in BOUND_OF_LINK if any(link in c.links for c in found))
     return links, {c.title: [_ridge_or_none(c, dtype, link) for link in links] for c in found}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scaling_lib.units import ScalingError, bytes_per_element, non_negative, plain, positive, sealed
+from scaling_lib.units import ScalingError, bytes_per_element, legal_dtype, non_negative, plain, positive, sealed
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ def matmul_work(b, d, f, *, x="bf16", w=None, out=None, compute=None):
     """Work of x [B, D] times w [D, F], each array moved once: 2BDF FLOPs, xBD + wDF + oBF bytes.
 
     Args:
-      b, d, f: sizes [elements]. Broadcast.
+      b, d, f: sizes B, D, F [elements]. Broadcast.
       x, w, out: dtypes of the activations, the weights and the result; w and out are as x unless given.
       compute: dtype the maths runs in; unless given, the wider of x and w.
 
     Returns:
-      Work.
+      Work: `.flops` [FLOP], `.bytes` [bytes], `.intensity` [FLOP/byte].
 
     Raises:
       ScalingError: a size is no positive number; x and w are equally wide but differ, and compute is not given.
       UnknownDtype: no such dtype.
 
     Assumes: operands are read once and the product is written once, as when one of them fits on chip.
-    Source: rooflines chapter, "A matrix product gets faster as it grows".
+    Source: chapter 1, "A matmul crosses over".
 
     >>> work = matmul_work(256, 8192, 8192)
     >>> work.flops, work.bytes
@@ -66,38 +66,75 @@ def matmul_work(b, d, f, *, x="bf16", w=None, out=None, compute=None):
 def batched_matmul_work(g, b, d, f, *, x="bf16", w=None, out=None, compute=None):
     """Work of G independent products x [G, B, D] times w [G, D, F]: each has weights of its own.
 
-    With one row to each (B = 1) the intensity is 2/(w + x/F + o/D), whatever G: no batch ever helps.
+    G times the FLOPs and bytes of one product, so the intensity of one. With one row to each (B = 1) it is
+    2 / (w + x/F + o/D), whatever G: no batch ever helps.
 
-    Args, Returns, Raises: as `matmul_work`, and g: number of products.
+    Args:
+      g: number of products. Broadcasts.
+      b, d, f, x, w, out, compute: as in `matmul_work`.
+
+    Returns:
+      Work.
+
+    Raises:
+      ScalingError, UnknownDtype: as `matmul_work`.
+
+    Assumes: as `matmul_work`.
+    Source: chapter 1, "Operations that live on the slope".
 
     >>> batched_matmul_work(128, 1, 4096, 4096, x="int8").intensity
     1.9990...
     """
-    w, out = w or x, out or x
+    w, out = default(w, x), default(out, x)
     (g, b, d, f), reason = plain(positive("g", g), positive("b", b), positive("d", d), positive("f", f))
     x_bytes, w_bytes, out_bytes = bytes_per_element(x), bytes_per_element(w), bytes_per_element(out)
     flops = 2 * g * b * d * f
     nbytes = g * (x_bytes * b * d + w_bytes * d * f + out_bytes * b * f)
-    return Work(sealed(reason, flops), sealed(reason, nbytes), compute or wider(x, w))
+    return Work(sealed(reason, flops), sealed(reason, nbytes), math_dtype(x, w, compute))
 
 
-def dot_work(n, *, x="bf16", w=None, out=None):
-    """Work of a dot product of two vectors [N]: N products and N - 1 sums, both vectors read, one number written.
+def dot_work(n, *, x="bf16", w=None, out=None, compute=None):
+    """Work of a dot product of x [N] and w [N]: N products and N - 1 sums, (x + w) N + o bytes.
+
+    Args:
+      n: length N [elements]. Broadcasts.
+      x, w, out, compute: as in `matmul_work`.
+
+    Returns:
+      Work; its intensity tends to 2 / (x + w) FLOP/byte as N grows.
+
+    Raises:
+      ScalingError, UnknownDtype: as `matmul_work`.
+
+    Source: chapter 1, "A dot product never gets fast".
 
     >>> dot_work(10**6).intensity
     0.49999...
     """
-    w, out = w or x, out or x
+    w, out = default(w, x), default(out, x)
     (n,), reason = plain(positive("n", n))
     flops = np.maximum(2 * n - 1, n)  # a fraction of an element has no sum to save
     nbytes = n * (bytes_per_element(x) + bytes_per_element(w)) + bytes_per_element(out)
-    return Work(sealed(reason, flops), sealed(reason, nbytes), wider(x, w))
+    return Work(sealed(reason, flops), sealed(reason, nbytes), math_dtype(x, w, compute))
 
 
 def elementwise_work(n, *, inputs=1, flops_per_element=1, x="bf16", out=None):
-    """Work of an element-wise operation on arrays of N elements: `inputs` arrays read, one written.
+    """Work of an element-wise operation: `inputs` arrays [N] read, one array [N] written, (x·inputs + o) N bytes.
 
-    Runs on the vector unit. One operation on one bf16 array: a quarter FLOP per byte, whatever N.
+    Args:
+      n: elements N of each array. Broadcasts.
+      inputs: arrays read.
+      flops_per_element: operations on each element [FLOP].
+      x, out: dtypes read and written; out is as x unless given.
+
+    Returns:
+      Work of the vector unit; its intensity does not depend on N.
+
+    Raises:
+      ScalingError: n or inputs is no positive number, flops_per_element is negative.
+      UnknownDtype: no such dtype.
+
+    Source: chapter 1, "Operations that live on the slope".
 
     >>> elementwise_work(10**6).intensity
     0.25
@@ -105,44 +142,85 @@ def elementwise_work(n, *, inputs=1, flops_per_element=1, x="bf16", out=None):
     (n, inputs, per_element), reason = plain(
         positive("n", n), positive("inputs", inputs), non_negative("flops_per_element", flops_per_element)
     )
-    nbytes = n * (inputs * bytes_per_element(x) + bytes_per_element(out or x))
+    nbytes = n * (inputs * bytes_per_element(x) + bytes_per_element(default(out, x)))
     return Work(sealed(reason, n * per_element), sealed(reason, nbytes), x, "vector")
 
 
 def softmax_work(rows, cols, *, x="bf16", out=None, reads=1):
-    """Work of a softmax over each row of [R, C]: per element a maximum, a difference, an exp, a sum, a quotient.
+    """Work of a softmax over each row of x [R, C]: 5RC FLOPs, (x·reads + o) RC bytes.
 
-    An exp counts as one operation. The row is read `reads` times from memory: once if it stays on chip
-    (or with an online softmax kept in registers), three times if each pass streams it again.
+    Per element: a maximum, a difference, an exp, a sum, a quotient; an exp counts as one.
+
+    Args:
+      rows, cols: sizes R, C [elements]. Broadcast.
+      x, out: dtypes read and written; out is as x unless given.
+      reads: how often a row is read from memory: once if it stays on chip, three times if each of the three
+        passes (maximum, sum, quotient) streams it again.
+
+    Returns:
+      Work of the vector unit.
+
+    Raises:
+      ScalingError: a size or reads is no positive number.
+      UnknownDtype: no such dtype.
+
+    Source: chapter 1, "Operations that live on the slope".
 
     >>> softmax_work(1024, 4096).intensity
     1.25
     """
     (rows, cols, reads), reason = plain(positive("rows", rows), positive("cols", cols), positive("reads", reads))
     n = rows * cols
-    nbytes = n * (reads * bytes_per_element(x) + bytes_per_element(out or x))
+    nbytes = n * (reads * bytes_per_element(x) + bytes_per_element(default(out, x)))
     return Work(sealed(reason, 5 * n), sealed(reason, nbytes), x, "vector")
 
 
 def layer_norm_work(rows, cols, *, x="bf16", out=None):
-    """Work of a layer norm over each row of [R, C], with a scale and a shift [C].
+    """Work of a layer norm over each row of x [R, C], scale and shift [C]: 7RC FLOPs, (x + o) RC + 2xC bytes.
 
     Per element: 1 for the mean, 3 for the variance (difference, square, sum), 1 to normalise, 2 to scale
-    and shift: 7 FLOPs; what is done once a row is left out. The row is read and written once.
+    and shift. What is done once a row is left out.
+
+    Args:
+      rows, cols: sizes R, C [elements]. Broadcast.
+      x, out: dtypes read and written; out is as x unless given.
+
+    Returns:
+      Work of the vector unit.
+
+    Raises:
+      ScalingError: a size is no positive number.
+      UnknownDtype: no such dtype.
+
+    Assumes: a row stays on chip, and is read and written once.
+    Source: chapter 1, "Operations that live on the slope".
 
     >>> layer_norm_work(1024, 8192).intensity
     1.748...
     """
     (rows, cols), reason = plain(positive("rows", rows), positive("cols", cols))
     n = rows * cols
-    nbytes = n * (bytes_per_element(x) + bytes_per_element(out or x)) + 2 * cols * bytes_per_element(x)
+    x_bytes = bytes_per_element(x)
+    nbytes = n * (x_bytes + bytes_per_element(default(out, x))) + 2 * cols * x_bytes
     return Work(sealed(reason, 7 * n), sealed(reason, nbytes), x, "vector")
 
 
-def wider(x, w):
-    """The wider of two dtypes: mixed products run at its rate."""
+def math_dtype(x, w=None, compute=None):
+    """Dtype a product of x and w runs in: `compute` if given, else the wider of the two.
+
+    >>> math_dtype("int8", "bf16"), math_dtype("bf16", "int8", compute="int8")
+    ('bf16', 'int8')
+    """
+    if compute is not None:
+        return legal_dtype(compute)
+    w = default(w, x)
     if x != w and bytes_per_element(x) == bytes_per_element(w):
         raise ScalingError(
             f"compute must be given where x is {x!r} and w is {w!r}: neither is wider; possible: {x}, {w}"
         )
     return max(x, w, key=bytes_per_element)
+
+
+def default(dtype, otherwise):
+    """`dtype`, or `otherwise` where it is None."""
+    return otherwise if dtype is None else dtype

@@ -148,6 +148,12 @@ def test_tables_are_well_formed():
         spec_table("cpu")
 
 
+def test_signs_of_a_note_are_not_taken_for_markup():
+    assert "(4\\*4\\*576 = 9216)" in field_table("tpu-7x")
+    assert "jax/\\_src/tpu\\_info.py](https://github.com/jax-ml/jax/blob/" in field_table("tpu-v5e")
+    assert "/jax/_src/tpu_info.py)" in field_table("tpu-v5e")
+
+
 def test_a_price_is_printed_with_its_date():
     assert str(sl.price("h100")) == "10.80 USD per chip and hour (Google Cloud, list price, 2025-02-18)"
     with pytest.raises(sl.UnknownChip, match=r"'a100' is unknown for prices.*tpu-v5e"):

@@ -121,7 +121,7 @@ def field_table(name):
     """
     c = chip(name)
     rows = [
-        [heading(field), cell(field, getattr(c, field)), o.kind, _link(o.source), o.locator, o.note]
+        [heading(field), cell(field, getattr(c, field)), o.kind, _link(o.source), _text(o.locator), _text(o.note)]
         for field, o in c.origins.items()
     ]
     return markdown(["figure", "value", "kind", "source", "where", "note"], rows)
@@ -140,7 +140,7 @@ def conflict_table(*kinds):
             cell(field, getattr(c, field)),
             cell(field, other.value),
             _link(other.source),
-            other.note,
+            _text(other.note),
         ]
         for c in chips()
         if c.kind in (kinds or COLUMNS)
@@ -166,7 +166,7 @@ def price_table():
             p.commitment,
             p.date,
             _link(p.source),
-            p.note,
+            _text(p.note),
         ]
         for p in prices()
     ]
@@ -182,6 +182,13 @@ def _binary(nbytes):
     return f"{size:.4g} {unit}"
 
 
+def _text(words):
+    """Words as Markdown shows them: 4*4*576 is no emphasis."""
+    for sign in "\\*_<":
+        words = words.replace(sign, "\\" + sign)
+    return words
+
+
 def _link(source):
     title, comma, url = source.rpartition(", http")
-    return f"[{title}](http{url})" if comma else source
+    return f"[{_text(title)}](http{url})" if comma else _text(source)
