@@ -4,6 +4,7 @@ import hashlib
 import html
 import io
 import re
+import textwrap
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -98,7 +99,7 @@ def new_axes(title, *, size=PHONE):
     """A figure and its axes, with a sentence as title. No pyplot: nothing is shown twice or left open."""
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
-    axes.set_title(title, wrap=True)
+    axes.set_title(textwrap.fill(title, 44))
     axes.set_axisbelow(True)
     return figure, axes
 
