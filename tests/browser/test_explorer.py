@@ -239,6 +239,16 @@ def test_print_shows_figure_and_sentence_without_controls(open_page, explorer):
     assert not page.locator(".sl-data").is_visible()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page("alone.html", color_scheme=scheme).page
+    page.locator("summary").click()
+    found = Axe().run(page, context="figure.sl-explorer").response["violations"]
+    assert [f["id"] for f in found if f["impact"] in ("serious", "critical")] == []
+
+
 def test_two_explorers_on_a_page_move_apart(open_page, explorer):
     visit = open_page("twice.html")
     visit.page.get_by_role("slider", name="Batch B").nth(1).focus()

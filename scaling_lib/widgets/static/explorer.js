@@ -148,6 +148,7 @@
   function chartIn(box, spec) {
     const still = [...box.childNodes];
     const holder = document.createElement("div");
+    holder.setAttribute("aria-hidden", "true");          // the box is the image, with the sentence as its text
     box.append(holder);
     const view = new root.vega.View(root.vega.parse(spec), { renderer: "svg", container: holder, hover: false });
     view.initialize();
