@@ -50,7 +50,7 @@ update: setup  ## rewrite the numbers in the text after a figure changed
 # The browser tests read the built site, and the prose check reads what its build computed.
 test: lint _build/html/index.html prose  ## every test
 	$(PYTEST) -n 2 --dist loadfile
-	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg -p no:doctest solutions
+	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg -o addopts= solutions
 
 _build/html/index.html:
 	$(MAKE) book

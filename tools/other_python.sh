@@ -10,5 +10,5 @@ cd "$(dirname "$0")/.."
 "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" -r "$lock"
 "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --no-deps --editable .
 "$venv/bin/python" -m pytest -n 2 --dist loadfile -m "not browser"
-"$venv/bin/python" -m pytest -p no:doctest --nbval-lax chapters exercises
-"$venv/bin/python" -m pytest -p no:doctest --nbval --nbval-sanitize-with tests/nbval.cfg solutions
+"$venv/bin/python" -m pytest -o addopts= --nbval-lax chapters exercises
+"$venv/bin/python" -m pytest -o addopts= --nbval --nbval-sanitize-with tests/nbval.cfg solutions
