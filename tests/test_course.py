@@ -79,12 +79,24 @@ def submissions(source, release):
         "untouched": release,
         "crashing": handed_in(lambda e, name, _: CRASH.format(name=name)),
         "always": handed_in(lambda e, name, _: ALWAYS_EQUAL.format(name=name)),
-        "deleted": handed_in(lambda e, name, solution: solution),
+        "meddling": handed_in(lambda e, name, solution: solution),
         **{f"mistake{index}": mistaken(index) for index in range(ROUNDS)},
     }
     made["right"].cells.append(nbformat.v4.new_code_cell("import sys\nprint(sys.executable)"))
-    made["deleted"].cells.remove(check_cell(made["deleted"], QUESTIONS[0].key))
+    meddle(made["meddling"], *FULL)
     return made
+
+
+def meddle(notebook, copied, deleted, as_text, rewritten, *others):
+    """What happens to cells on a learner's machine, and must not change the marks."""
+    for original in (answer_cell(notebook, copied), check_cell(notebook, copied)):
+        copy_of = copy.deepcopy(original)
+        copy_of["id"] = original["id"] + "-copy"
+        notebook.cells.append(copy_of)
+    notebook.cells.remove(check_cell(notebook, deleted))
+    text = check_cell(notebook, as_text)
+    notebook.cells[notebook.cells.index(text)] = nbformat.v4.new_markdown_cell(text.source, metadata=text.metadata)
+    check_cell(notebook, rewritten).source = "'I removed this check'"
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +167,7 @@ def autograded(folder, student):
     [
         ("right", FULL),
         ("units", FULL),
-        ("deleted", FULL),
+        ("meddling", FULL),
         ("untouched", NONE),
         ("crashing", NONE),
         ("always", NONE),

@@ -26,6 +26,21 @@ class StubSolutions(steps.ClearSolutions):
         return super().preprocess_cell(cell, resources, cell_index)
 
 
+class PlainCopies(NbGraderPreprocessor):
+    """Takes nbgrader's mark off the copy of a cell: the first one counts. A copy otherwise stops the grading."""
+
+    def preprocess(self, nb, resources):
+        seen = set()
+        for cell in nb.cells:
+            grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if grade_id in seen:
+                self.log.warning("Cell %s was copied; the first one counts", grade_id)
+                del cell.metadata["nbgrader"]
+            elif grade_id:
+                seen.add(grade_id)
+        return nb, resources
+
+
 class OwnNumbers(NbGraderPreprocessor):
     """Tells the checks whose numbers to use: the submission folder's name decides, never the notebook."""
 
@@ -56,6 +71,7 @@ c.GenerateAssignment.preprocessors = [
     steps.ComputeChecksums,
     steps.CheckCellMetadata,
 ]
+c.Autograde.sanitize_preprocessors.prepend([PlainCopies])
 c.Autograde.autograde_preprocessors.prepend([OwnNumbers])
 c.OverwriteCells.add_missing_cells = True  # a deleted check is put back and counts
 c.Execute.timeout = 60  # seconds a cell
