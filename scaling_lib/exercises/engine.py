@@ -112,7 +112,9 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     for mistake in e.mistakes:
         if _is_mistake(mistake, value, values, e.rtol):
             return Verdict(e.key, "fail", "not yet.", mistake.says)
-    return Verdict(e.key, "fail", "not yet.", "" if is_marked() else diagnosis.by_ratio(value, expected, values))
+    return Verdict(
+        e.key, "fail", "not yet.", "" if is_marked() else diagnosis.by_ratio(value, expected, values, e.chapter)
+    )
 
 
 def plain_number(answer: Any) -> tuple[float, str]:
@@ -198,6 +200,8 @@ def hint(key: str, stage: int = 1) -> str:
     'Intensity is FLOPs over bytes moved: ...'
     """
     hints = exercise(key).hints
+    if not hints:
+        raise ScalingError(f"{key} has no hints")
     if isinstance(stage, bool) or stage not in range(1, len(hints) + 1):
         raise ScalingError(f"stage is {stage!r}; {key} has hints 1 to {len(hints)}")
     return hints[stage - 1]
