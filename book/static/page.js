@@ -55,14 +55,16 @@
 
   // --- A box that scrolls sideways must be reachable by keyboard.
   function setUpScrollers() {
-    const wide = document.querySelectorAll(".bd-article div.highlight > pre, .bd-article .cell_output pre, .sl-scroll, .bd-article div.math");
+    const wide = document.querySelectorAll(
+      ".bd-article :is(div.highlight > pre, .cell_output, .cell_output pre, div.math, mjx-container, .pst-scrollable-table-container)");
     const refresh = () => {
       for (const node of wide) {
         if (node.scrollWidth > node.clientWidth + 1) node.tabIndex = 0;
         else node.removeAttribute("tabindex");
       }
     };
-    window.addEventListener("load", () => setTimeout(refresh, 300));
+    refresh();
+    window.addEventListener("load", () => Promise.resolve(window.MathJax?.startup?.promise).then(refresh));
     window.addEventListener("resize", refresh);
   }
 

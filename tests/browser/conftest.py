@@ -161,9 +161,11 @@ def opened(browser, base_url, path):
 @pytest.fixture
 def dark(opened):
     """`opened` in the dark."""
-    opened.page.emulate_media(color_scheme="dark")
-    yield opened
-    opened.page.emulate_media(color_scheme="light")
+    for scheme in ("dark", "light"):
+        opened.page.emulate_media(color_scheme=scheme)
+        opened.page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+        if scheme == "dark":
+            yield opened
 
 
 @pytest.fixture

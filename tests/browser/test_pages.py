@@ -26,6 +26,7 @@ def test_dark_is_dark_and_light_is_light(opened):
     page, ground = opened.page, "getComputedStyle(document.body).backgroundColor"
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
+        page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
         brightness = sum(map(int, re.findall(r"\d+", page.evaluate(ground))[:3]))
         assert brightness < 150 if scheme == "dark" else brightness > 700
 
