@@ -258,6 +258,9 @@ def test_a_sentence_is_found_across_lines_without_its_checks():
     whole = "It delivers 820 GB/s, which is 0.2% of it."
     assert sentence_at(text, 1, first.printed.start) == sentence_at(text, 2, second.printed.start) == whole
     assert paragraph(text, 2) == ["Before.", whole, "After."]
+    listed = "- Memory: 1 GB ÷ 820 GB/s.\n- Bounds: 2 ms\n  to 3 ms.\n\nNext.\n"
+    assert paragraph(listed, 1) == ["- Memory: 1 GB ÷ 820 GB/s."]
+    assert paragraph(listed, 3) == ["- Bounds: 2 ms to 3 ms."]
 
 
 # ------------------------------------------------------------------------------- values, by running
@@ -365,8 +368,7 @@ def test_wrong_words_are_found(fresh):
     assert says(fresh) == ["text/chapters/ch99_x.md:16: bound gives 'memory', the text says otherwise"]
 
 
-def test_update_rewrites_digits_and_lists_what_to_reread(fresh, capsys, monkeypatch):
-    monkeypatch.setattr(prose.notebooks, "build", lambda root: {})
+def test_update_rewrites_digits_and_lists_what_to_reread(fresh, capsys):
     path = write(fresh, first="1,241", then="about 200")
     assert prose.update(fresh) == 0
     assert path.read_text(encoding="utf-8") == CHAPTER.format(**RIGHT | {"then": "about 300"}).replace(
@@ -376,6 +378,7 @@ def test_update_rewrites_digits_and_lists_what_to_reread(fresh, capsys, monkeypa
     assert "ch99_x.md:9: 1,241 -> 240 in: First it is 240 tokens, half of 480." in printed
     assert "ch99_x.md:16: 200 -> 300 in: Then about 300 tokens do: bound by memory, not few." in printed
     assert "beside it: It's twice." in printed
+    assert "about 300 tokens <!-- = tokens -->" in (fresh / "chapters" / "ch99_x.ipynb").read_text(encoding="utf-8")
     assert says(fresh) == []
 
 
