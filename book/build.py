@@ -60,21 +60,20 @@ def plan_prose() -> str:
 
 
 def fingerprint() -> str:
-    """A digest of all that cell outputs depend on, apart from the cells."""
+    """A digest of all that a page depends on, apart from its text: library, extension, versions."""
     digest = hashlib.sha256(sys.version.encode())
-    files = [p for p in (ROOT / "scaling_lib").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    for path in sorted([*files, ROOT / "requirements.lock"]):
-        if path.exists():
-            digest.update(path.relative_to(ROOT).as_posix().encode())
-            digest.update(path.read_bytes())
+    library = [p for p in (ROOT / "scaling_lib").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    for path in sorted([*library, *(ROOT / "book").glob("*.py"), *ROOT.glob("requirements.lock")]):
+        digest.update(path.relative_to(ROOT).as_posix().encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 def still_valid() -> bool:
-    """Whether the outputs kept from the last build may be used; if not, they are deleted."""
+    """Whether what the last build kept may be used."""
     if STAMP.exists() and CACHE.is_dir() and STAMP.read_text(encoding="utf-8") == fingerprint():
         return True
-    print("The library changed, or nothing was built yet: running every notebook.")
+    print("The library or the site's extension changed, or nothing was built yet: building from scratch.")
     return False
 
 
