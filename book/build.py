@@ -27,16 +27,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--quick", action="store_true", help="rebuild what changed; keep outputs of unchanged code")
     quick = options.parse_args(arguments).quick
-    started = time.monotonic()
+    started, current = time.monotonic(), fingerprint()
     prepare_environment()
-    quick = quick and still_valid()
+    quick = quick and still_valid(current)
     failed = plan_prose() or run_sphinx(quick) or explain_missing(pages_in_toc(), SITE)
     if failed:
         print(f"The book was not built: {failed}", file=sys.stderr)
         return 1
     if not quick:
         seed_cache()
-    STAMP.write_text(fingerprint(), encoding="utf-8")
+    STAMP.write_text(current, encoding="utf-8")
     print(f"The book is in {(SITE / 'index.html').relative_to(ROOT)} ({time.monotonic() - started:.0f} s).")
     print("`make serve` shows it on http://localhost:8000")
     return 0
@@ -69,9 +69,9 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def still_valid() -> bool:
+def still_valid(current: str) -> bool:
     """Whether what the last build kept may be used."""
-    if STAMP.exists() and CACHE.is_dir() and STAMP.read_text(encoding="utf-8") == fingerprint():
+    if STAMP.exists() and CACHE.is_dir() and STAMP.read_text(encoding="utf-8") == current:
         return True
     print("The library or the site's extension changed, or nothing was built yet: building from scratch.")
     return False

@@ -68,6 +68,29 @@
     window.addEventListener("resize", refresh);
   }
 
+  // --- Print is light, with the answers that the text keeps folded spelled out.
+  function setUpPrint() {
+    const root = document.documentElement;
+    let before = null;
+    const start = () => {
+      if (before) return;
+      const folded = [...document.querySelectorAll(".bd-article details:not([class]):not([open])")]
+        .filter((details) => !details.closest(".sl-answer"));
+      before = { theme: root.dataset.theme, folded };
+      root.dataset.theme = "light";
+      for (const details of folded) details.open = true;
+    };
+    const end = () => {
+      if (!before) return;
+      root.dataset.theme = before.theme;
+      for (const details of before.folded) details.open = false;
+      before = null;
+    };
+    window.addEventListener("beforeprint", start);
+    window.addEventListener("afterprint", end);
+    matchMedia("print").addEventListener("change", (event) => (event.matches ? start() : end()));
+  }
+
   // --- The reader's place: a long page offers to go on where one stopped.
   function setUpPlace() {
     const headings = [...document.querySelectorAll(".bd-article section[id] > h2")];
@@ -102,4 +125,5 @@
   nameToggles();
   setUpScrollers();
   setUpPlace();
+  setUpPrint();
 })();

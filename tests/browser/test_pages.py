@@ -31,6 +31,16 @@ def test_dark_is_dark_and_light_is_light(opened):
         assert brightness < 150 if scheme == "dark" else brightness > 700
 
 
+def test_print_is_light_and_unfolds_answers(dark):
+    page, ground = dark.page, "getComputedStyle(document.body).backgroundColor"
+    page.emulate_media(media="print")
+    page.wait_for_function("() => document.documentElement.dataset.theme === 'light'")
+    assert page.evaluate(ground) in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    assert not page.locator("article details:not([class]):not([open])").locator("visible=true").count()
+    page.emulate_media(media="screen")
+    page.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
+
+
 def test_a_page_fits_a_phone(phone):
     page = phone.page
     assert page.evaluate("document.documentElement.scrollWidth") <= 360, page.evaluate(WIDER_THAN_THE_PAGE)
