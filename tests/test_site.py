@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -100,6 +101,34 @@ def test_scripts_stay_small_and_hold_no_address_of_another_host():
         text = path.read_text(encoding="utf-8")
         assert len(text.splitlines()) <= LIMIT, path
         assert "http://" not in text and "https://" not in text, path
+
+
+def test_links_are_made_from_the_one_address(book):
+    extension = book("scaling_book")
+    options = {"repository_url": "https://github.com/o/n", "launch_buttons": CONFIG["launch_buttons"]}
+    app = SimpleNamespace(
+        srcdir=ROOT,
+        config=SimpleNamespace(html_theme_options=options),
+        env=SimpleNamespace(doc2path=lambda name: ROOT / f"{name}.ipynb"),
+    )
+    links = extension.links_of(app, "chapters/ch01_rooflines")
+    assert links["colab"] == "https://colab.research.google.com/github/o/n/blob/main/chapters/ch01_rooflines.ipynb"
+    assert links["report"].startswith(
+        "https://github.com/o/n/issues/new?title=Error+in+chapters%2Fch01_rooflines.ipynb"
+    )
+    for name in ("cite", "licence"):
+        assert (ROOT / links[name].removeprefix("https://github.com/o/n/blob/main/")).is_file()
+
+
+def test_no_output_needs_a_kernel_to_be_seen():
+    executed = sorted((ROOT / "_build" / "jupyter_execute").rglob("*.ipynb"))
+    if not executed:
+        pytest.skip("the site is not built: run `make book`")
+    for path in executed:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", ()):
+                kinds = output.get("data", {})
+                assert "application/vnd.jupyter.widget-view+json" not in kinds or "text/html" in kinds, path
 
 
 # --- The build --------------------------------------------------------------------------------------------------------
