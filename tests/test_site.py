@@ -249,3 +249,16 @@ def test_the_graders_marks_stay_out_of_solution_pages(book):
     code = "v = check(1)\n### BEGIN HIDDEN TESTS\nassert v\n### END HIDDEN TESTS\nv"
     assert extension.HIDDEN.sub("", code) == "v = check(1)\nv"
     assert extension.MARKERS.search("### BEGIN SOLUTION") and extension.MARKERS.search("### END SOLUTION")
+
+
+def test_choices_are_listed_once(book):
+    from docutils import nodes
+
+    boxes = book("answer_boxes")
+    section = nodes.section("", nodes.paragraph("", "Which one?"))
+    letters = nodes.bullet_list("", *(nodes.list_item("", nodes.paragraph("", f"{c}: choice")) for c in "ab"))
+    plain = nodes.bullet_list("", nodes.list_item("", nodes.paragraph("", "a fact of the question")))
+    box = boxes.answer_box(spec={"kind": "choice"}, role="answer", docname="x")
+    section += [plain, letters, nodes.paragraph("", 'Answer with a letter, such as "a".'), box]
+    boxes.drop_listed_choices(box)
+    assert [type(node) for node in section] == [nodes.paragraph, nodes.bullet_list, boxes.answer_box]
