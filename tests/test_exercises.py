@@ -155,11 +155,25 @@ class Raising:
         return Raising()
 
 
+class RaisingExit:
+    """Ends the program, whatever is asked of it."""
+
+    def __getattribute__(self, name):
+        raise GeneratorExit
+
+    def __repr__(self):
+        raise SystemExit
+
+    def __call__(self, *args):
+        raise GeneratorExit
+
+
 HOSTILE = {
     "always equal": AlwaysEqual,
     "always equal float": lambda: AlwaysEqualFloat(1e-9),
     "always equal text": lambda: AlwaysEqualText("always"),
     "raising": Raising,
+    "raising exit": RaisingExit,
 }
 
 
@@ -228,8 +242,7 @@ def test_training_is_not_spoken_of_before_its_chapter():
 
 @pytest.mark.parametrize("marked", [{"NBGRADER_EXECUTION": "autograde"}, {"SCALING_MARKED": "1"}])
 def test_a_marked_check_names_planted_mistakes_but_never_the_ratio(monkeypatch, marked):
-    for name, value in marked.items():
-        monkeypatch.setenv(name, value)
+    started_with(monkeypatch, **marked)
     assert check_exercise(a_number(), 12).hint == ""
     assert check_exercise(a_number(), 15).hint == "five"
 
@@ -369,6 +382,37 @@ def test_nothing_a_learner_is_given_can_change_the_spec():
     assert inputs("ch01.q1")["b"] == 256
 
 
+def returned_by_a_generator(p, w, d, f):
+    raise GeneratorExit
+
+
+def interrupted(p, w, d, f):
+    raise KeyboardInterrupt
+
+
+class _Wordless(BaseException):
+    def __str__(self):
+        raise SystemExit
+
+
+def wordless(p, w, d, f):
+    raise _Wordless
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (returned_by_a_generator, "raised GeneratorExit"),
+        (interrupted, "it was interrupted"),
+        (wordless, "(no message)"),
+        (lambda *args: RaisingExit(), "an object of type RaisingExit"),
+    ],
+)
+def test_not_even_what_is_no_exception_escapes(function, says):
+    verdict = check("ch01.q2", function)
+    assert verdict.status == "fail" and says in verdict.message
+
+
 # ------------------------------------------------------------------------------------------- seeds
 def test_a_students_numbers_are_the_same_at_home_and_in_the_grader(monkeypatch):
     own = ticket("a secret", "alice")
@@ -378,6 +422,44 @@ def test_a_students_numbers_are_the_same_at_home_and_in_the_grader(monkeypatch):
     assert inputs("ch01.q1") == inputs("ch01.q1", own)
     right = exercise("ch01.q1").expected_for(inputs("ch01.q1"))
     assert check("ch01.q1", right).passed and not check("ch01.q1", 234.06).passed
+
+
+def started_with(monkeypatch, **environment):
+    """As if the process had begun with these variables."""
+    start = dict.fromkeys(("NBGRADER_EXECUTION", "SCALING_MARKED"), "") | environment
+    monkeypatch.setattr("scaling_lib.exercises.marking._AT_START", start)
+
+
+@pytest.mark.parametrize("fixed", [ticket("a secret", "alice"), "the book"])
+def test_while_marking_nothing_in_the_notebook_says_whose_numbers_count(monkeypatch, fixed):
+    own, friends = (None if fixed == "the book" else fixed), ticket("a secret", "bob")
+    drawn, cases = inputs("ch01.q1", own), cases_of(exercise("ch01.q2"), own)
+    right, copied = (exercise("ch01.q1").expected_for(inputs("ch01.q1", who)) for who in (own, friends))
+    started_with(monkeypatch, NBGRADER_EXECUTION="autograde", SCALING_MARKED=fixed)
+    monkeypatch.setenv("SCALING_STUDENT", friends)
+    monkeypatch.setenv("SCALING_MARKED", friends)
+    for student in (None, friends, "again"):
+        assert inputs("ch01.q1", student) == drawn
+        assert check("ch01.q1", right, student).passed and not check("ch01.q1", copied, student).passed
+    asked = []
+    check("ch01.q2", lambda *args: asked.append(args))
+    assert asked == [tuple(case.values()) for case in cases]
+
+
+def test_the_graders_kernel_refuses_assignments_to_the_checks():
+    code = (
+        "import scaling_lib.exercises as x\n"
+        "from scaling_lib.exercises import engine, marking, registry\n"
+        "marking.load_ipython_extension(None)\n"
+        "for place in (x, engine, registry, marking, x.Verdict, x.Exercise, x.Mistake):\n"
+        "    for name in ('check', 'passed', '_AT_START', '__repr__'):\n"
+        "        try: setattr(place, name, True)\n"
+        "        except AttributeError as error: assert 'cannot be changed' in str(error)\n"
+        "        else: raise SystemExit(f'{place}.{name}')\n"
+        "assert x.check('ch01.q1', 234.06).passed and not x.check('ch01.q1', 1).passed\n"
+        "assert x.check('ch01.q2', lambda *a: 1.0).status == 'fail' and x.page_spec('ch01.q1')"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
 def test_draws_are_fixed_for_ever():

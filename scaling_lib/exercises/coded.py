@@ -75,7 +75,7 @@ def _listed(value: Any) -> list[Any] | None:
     """A list, a tuple or an array as a list."""
     try:
         value = value.tolist() if hasattr(value, "tolist") else value
-    except Exception:
+    except BaseException:
         return None
     return list(value) if type(value) in (list, tuple) else None
 
@@ -85,7 +85,7 @@ def _real(value: Any) -> float | None:
     try:
         value = value.item() if hasattr(value, "dtype") and value.shape == () else value
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-    except Exception:
+    except BaseException:
         return None
 
 

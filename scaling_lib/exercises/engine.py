@@ -6,13 +6,13 @@ import copy
 import decimal
 import math
 import numbers
-import os
 import re
 from typing import Any
 
 from scaling_lib.exercises import coded, diagnosis
 from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.grammar import parse_answer
+from scaling_lib.exercises.marking import is_marked, whose
 from scaling_lib.exercises.registry import exercise
 from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs, shown, too_near
 from scaling_lib.units import ScalingError
@@ -31,7 +31,7 @@ def inputs(key: str, student: str | None = None) -> dict[str, Any]:
     Args:
       key: the exercise.
       student: a ticket from the instructor, or any name for fresh practice; without it the environment's
-        SCALING_STUDENT, else the book's numbers.
+        SCALING_STUDENT, else the book's numbers. An instructor's grader has fixed the student and heeds neither.
 
     Returns:
       A fresh dict; changing it changes nothing else.
@@ -47,7 +47,7 @@ def inputs(key: str, student: str | None = None) -> dict[str, Any]:
 
 def inputs_of(e: Exercise, student: str | None = None) -> dict[str, Any]:
     """`inputs` of an exercise that is in no chapter (yet)."""
-    student = student or os.environ.get("SCALING_STUDENT")
+    student = whose(student)
     if student and e.draw and e.kind != "code":
         return _drawn(e, Draws(f"{seed_of(student)}/{e.key}"))
     return copy.deepcopy(dict(e.inputs))
@@ -92,14 +92,9 @@ def check_exercise(e: Exercise, answer: Any, student: str | None = None) -> Verd
     if answer is ... or answer is None or (type(answer) is str and not answer.strip()):
         return Verdict(e.key, "todo", "no answer yet.")
     if e.kind == "code":
-        return coded.judge_code(e, answer, student or os.environ.get("SCALING_STUDENT"))
+        return coded.judge_code(e, answer, whose(student))
     judge = {"number": _number, "choice": _choice, "sharding": _sharding}[e.kind]
     return judge(e, answer, inputs_of(e, student))
-
-
-def is_marked() -> bool:
-    """True while nbgrader grades, or where SCALING_MARKED says so: then no diagnosis gives the answer away."""
-    return os.environ.get("NBGRADER_EXECUTION") == "autograde" or bool(os.environ.get("SCALING_MARKED"))
 
 
 def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
@@ -137,7 +132,7 @@ def plain_number(answer: Any) -> tuple[float, str]:
         value = float(answer.item() if scalar else answer)
     except OverflowError:
         return math.nan, "that number is too large."
-    except Exception:
+    except BaseException:
         return math.nan, f"that is of type {type(answer).__name__}."
     return (value, "") if math.isfinite(value) else (math.nan, f"{value} is not a finite number.")
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from scaling_lib.exercises.factors import unit_factors
+from scaling_lib.exercises.marking import Sealable
 from scaling_lib.units import ScalingError
 
 KINDS = ("number", "choice", "sharding", "code")
@@ -25,7 +26,7 @@ class SpecFault(ScalingError):
 
 
 @dataclass(frozen=True)
-class Mistake:
+class Mistake(metaclass=Sealable):
     """A wrong answer worth naming, and what to say about it.
 
     Args:
@@ -46,7 +47,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exercise:
+class Exercise(metaclass=Sealable):
     """One question with its right answer, its known wrong ones and its help.
 
     Args:
@@ -153,8 +154,8 @@ def _shape_faults(e: Exercise):
     yield e.page is not None and e.page.kind not in ("number", "choice"), "the page version is a number or a choice"
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, slots=True)
+class Verdict(metaclass=Sealable):
     """What `check` says about one answer.
 
     Args:
@@ -188,6 +189,12 @@ class Verdict:
             f"<code>{html.escape(self.key)}</code>: {html.escape(self.message)}{hint}</div>"
         )
 
+    def _ipython_display_(self) -> None:
+        # Shown, not returned by the cell: nbgrader tries to read a check's result as a number of points, and warns.
+        from IPython.display import display
+
+        display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
+
 
 def close(a: float, b: float, rtol: float) -> bool:
     """True if a is b within rtol of b; a value that is not finite is close to nothing."""
@@ -200,7 +207,7 @@ def shown(value: Any) -> str:
         if isinstance(value, float) and type(value) is float:
             return f"{value:.6g}"
         text = repr(value)
-    except Exception:
+    except BaseException:
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
