@@ -75,7 +75,7 @@ def ridge_chart(chips=None, *, dtype="bf16", link="hbm"):
         axes.set_yticks(at, [c.title for c in chips])
         axes.grid(visible=False, axis="y")
         axes.set_xlim(0, ridges.max() * 1.12)
-        axes.set_xlabel(f"ridge point, {dtype} from {link.upper()} (FLOPs per byte)")
+        axes.set_xlabel(f"ridge point, {dtype} from {link.upper()} (FLOP/byte)")
     says = (
         f"Ridge points for {dtype} out of {link.upper()}: from {ridges[least]:.0f} FLOP/byte on {chips[least].title} "
         f"to {ridges[most]:.0f} on {chips[most].title}."
