@@ -166,7 +166,7 @@ def measured_roofline(measured):
         axes.plot(intensity, predicted / 1e9, "o", mfc="none", mec=INK, ms=8)
         axes.plot(intensity, attained / 1e9, "x", color=INK, ms=6, mew=2)
         for i, p in enumerate(measured.points):
-            where = {"xytext": (6, 10 if i % 2 else -10), "fontsize": 8}
+            where = {"xytext": (6, 10 if i % 2 else -10)}
             style.direct_label(axes, p.intensity, p.flops_per_s.median / 1e9, f"B = {p.batch}", INK, **where)
         axes.margins(y=0.12)
         _name_axes(axes, "intensity (FLOPs per byte); ○ predicted, × measured", "GFLOP/s", subs=(1, 3))
@@ -201,24 +201,25 @@ def strong_and_weak_scaling(compute_s=0.64, exchange_s=0.01, max_chips=1024):
     knee = compute_s / exchange_s
     with style.book_style():
         figure, axes = style.new_axes(words.scaling_title(knee, chips[-1]))
-        axes.plot(chips, weak, color=COLORS["compute"], ls="--")
         _two_colours(axes, chips, strong, chips > knee, "-", COLORS["ici"])
+        # Circles, since the two lines are one until the knee.
+        axes.plot(chips, weak, "o", color=COLORS["compute"], ls="--", ms=8, mfc="none", markevery=4)
         style.direct_label(
             axes,
             chips[-1],
             weak[-1],
-            "weak scaling:\nthe problem grows",
+            "○ weak scaling:\nthe problem grows",
             COLORS["compute"],
-            xytext=(-30, -2),
+            xytext=(-36, -4),
             ha="right",
         )
         style.direct_label(
             axes,
             chips[-1],
             strong[-1],
-            "strong scaling:\nthe exchange takes over" if knee < chips[-1] else "strong scaling",
-            COLORS["ici"],
-            xytext=(0, -18),
+            "strong scaling:\nthe exchange\ntakes over" if knee < chips[-1] else "strong scaling",
+            COLORS["ici" if knee < chips[-1] else "compute"],
+            xytext=(0, -25 if knee < chips[-1] else -90),
             ha="right",
         )
         _name_axes(axes, "chips", "speed-up over one chip")
