@@ -8,6 +8,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from scaling_lib.exercises.draws import TICKET
+from scaling_lib.units import ScalingError
 
 # As the process began: what a cell of the notebook sets later changes nothing.
 _NAMES = ("NBGRADER_EXECUTION", "SCALING_MARKED")
@@ -29,6 +30,8 @@ def whose(student: str | None = None) -> str | None:
     if is_marked():
         fixed = _AT_START["SCALING_MARKED"]
         return fixed if fixed.startswith(TICKET) else None
+    if student is not None and not isinstance(student, str):
+        raise ScalingError(f'student is {student!r}, must be a text: a ticket, or any word of your own such as "again"')
     return student or os.environ.get("SCALING_STUDENT") or None
 
 

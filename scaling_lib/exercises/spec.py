@@ -65,7 +65,8 @@ class Exercise(metaclass=Sealable):
       inputs: the default values that the printed book shows. For a code question: unused, see `cases`.
       draw: function of a `Draws` giving other inputs, so that every student can have their own. For a code question
         it draws the arguments of one call.
-      rtol: relative tolerance.
+      rtol: relative tolerance; wide enough for an answer of three digits, narrower than the way to any mistake.
+      whole: for a count such as a batch: the whole numbers next to the right answer pass as well, whatever rtol is.
       choices: what a choice offers, in order; a learner may answer with the text or with its letter.
       accepts: further spellings of a sharding that mean the same.
       function: name of the function that a code question asks for.
@@ -90,6 +91,7 @@ class Exercise(metaclass=Sealable):
     inputs: Mapping[str, Any] = field(default_factory=dict)
     draw: Callable[..., Mapping[str, Any]] | None = None
     rtol: float = 0.01
+    whole: bool = False
     choices: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
     function: str = ""
@@ -201,6 +203,15 @@ def close(a: float, b: float, rtol: float) -> bool:
     return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= rtol * abs(b)
 
 
+def next_whole(a: float, b: float) -> bool:
+    """True if a is the whole number just below or above b, or b itself.
+
+    >>> [next_whole(a, 249.66) for a in (249, 250, 251, 249.5)]
+    [True, True, False, False]
+    """
+    return math.isfinite(a) and math.isfinite(b) and a == math.floor(a) and abs(a - b) < 1
+
+
 def shown(value: Any) -> str:
     """A value in a few characters, whatever its own repr does."""
     try:
@@ -220,6 +231,8 @@ def named_values(e: Exercise, values: Mapping[str, Any]) -> list[tuple[str, floa
 
 def too_near(e: Exercise, values: Mapping[str, Any]) -> Iterator[str]:
     """Pairs of answers to a number question that its tolerance cannot tell apart with these inputs."""
-    for (one, a), (other, b) in combinations(named_values(e, values), 2):
-        if abs(a - b) <= e.rtol * (abs(a) + abs(b)):
+    named = named_values(e, values)
+    for (one, a), (other, b) in combinations(named, 2):
+        rounded = 1 + e.rtol * abs(b) if e.whole and one == named[0][0] else 0.0
+        if abs(a - b) <= max(e.rtol * (abs(a) + abs(b)), rounded):
             yield f"{one} ({a:.6g}) and {other} ({b:.6g}) are too near for rtol {e.rtol} with {dict(values)}"
