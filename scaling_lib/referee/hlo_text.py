@@ -142,14 +142,7 @@ def parse_module(text):
     (2, 'negate', ('x',))
     """
     lines = text.splitlines()
-    start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("//")), None)
-    if start is None:
-        raise HloError("the HLO text is empty")
-    header = _HEADER.match(lines[start])
-    if not header:
-        if "stablehlo." in text or lines[start].lstrip().startswith("module @"):
-            raise HloError("this is StableHLO, from before XLA's partitioner; give compiled.as_text() instead")
-        raise HloError(f"HLO text starts with 'HloModule'; this starts with {lines[start].strip()[:60]!r}")
+    start, header = _header(lines)
     computations, entry, current, statement, first = {}, None, None, "", 0
     for number, line in enumerate(lines[start + 1 :], start + 2):
         if _HEADER.match(line):
@@ -183,6 +176,19 @@ def parse_module(text):
     if entry is None:
         raise HloError("no ENTRY computation: the text was cut off")
     return Module(header[1], _n_devices(lines[start]), computations, entry)
+
+
+def _header(lines):
+    """Index and match of the line with which a module begins."""
+    start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("//")), None)
+    if start is None:
+        raise HloError("the HLO text is empty")
+    header = _HEADER.match(lines[start])
+    if not header:
+        if lines[start].lstrip().startswith("module @") or any("stablehlo." in line for line in lines):
+            raise HloError("this is StableHLO, from before XLA's partitioner; give compiled.as_text() instead")
+        raise HloError(f"HLO text starts with 'HloModule'; this starts with {lines[start].strip()[:60]!r}")
+    return start, header
 
 
 def _n_devices(header):
