@@ -25,7 +25,7 @@ def groups_of(ins, n_devices):
 def _check_devices(ins, devices, n_devices):
     outside = [d for d in devices if not 0 <= d < n_devices]
     if outside:
-        raise HloError(f"%{ins.name}: device {outside[0]} is outside the module's {n_devices}")
+        raise HloError(f"%{ins.name}: {outside} name a device outside the module's {n_devices}")
 
 
 def check_shapes(ins, operands, groups):
