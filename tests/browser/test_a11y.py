@@ -44,5 +44,7 @@ def test_every_box_has_a_name_and_a_live_region(open_page, path):
         assert box.get_attribute("aria-label")
         assert box.get_by_role("status").count() == 1
         for field in box.locator("input[type=text]").all():
-            name = field.evaluate("e => e.getAttribute('aria-labelledby').split(' ').map((i) => document.getElementById(i).textContent).join(' ')")
+            name = field.evaluate(
+                "e => e.getAttribute('aria-labelledby').split(' ').map((i) => document.getElementById(i).textContent).join(' ')"
+            )
             assert name.strip()

@@ -86,7 +86,9 @@ def test_a_doubtful_number_is_asked_about_and_not_counted(open_page):
     assert said(box).startswith("Right")
 
 
-@pytest.mark.parametrize(("text", "says"), [("", "Type an answer"), ("many", "not a number"), ("3 kg", "unit"), ("1/0", "zero")])
+@pytest.mark.parametrize(
+    ("text", "says"), [("", "Type an answer"), ("many", "not a number"), ("3 kg", "unit"), ("1/0", "zero")]
+)
 def test_what_cannot_be_read_is_explained(open_page, text, says):
     box = box_of(open_page(PAGE).page, KEY)
     give(box, {"kind": "number"}, text)
@@ -123,7 +125,9 @@ def test_an_answer_is_remembered_until_one_starts_again(open_page):
 
 def test_a_box_works_where_nothing_may_be_stored(open_page):
     visit = open_page()
-    visit.page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('denied', 'SecurityError'); }")
+    visit.page.add_init_script(
+        "Storage.prototype.setItem = () => { throw new DOMException('denied', 'SecurityError'); }"
+    )
     visit.goto(PAGE)
     box = box_of(visit.page, KEY)
     give(box, {"kind": "number"}, repr(page_spec(KEY)["value"]))

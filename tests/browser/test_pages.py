@@ -23,7 +23,9 @@ def test_a_page_asks_no_other_host_and_leaves_the_console_silent(open_page, path
     visit = open_page(path, color_scheme=scheme)
     assert visit.foreign == []
     assert visit.errors == []
-    red, green, blue = map(int, re.findall(r"\d+", visit.page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3])
+    red, green, blue = map(
+        int, re.findall(r"\d+", visit.page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]
+    )
     assert (red + green + blue < 200) == (scheme == "dark")
 
 
@@ -106,7 +108,9 @@ def test_search_finds_a_page_and_shows_its_words(open_page):
 def test_sums_do_not_reach_the_search(site):
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     terms = json.loads(index[index.index("(") + 1 : index.rindex(")")])["terms"]
-    sums = {s for page in site.rglob("*.html") for s in re.findall(r'data-sum="([^"]+)"', page.read_text(encoding="utf-8"))}
+    sums = {
+        s for page in site.rglob("*.html") for s in re.findall(r'data-sum="([^"]+)"', page.read_text(encoding="utf-8"))
+    }
     assert sums, "no checked number in the whole site"
     assert not [term for term in terms if "data-sum" in term or "<!--" in term]
     assert not [page for page in site.rglob("*.html") if "<!-- =" in page.read_text(encoding="utf-8")]
