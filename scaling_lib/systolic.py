@@ -21,7 +21,7 @@ class Frame:
 
     Attributes:
       x_row, x_tile: the row of x whose number is in the cell, and the tile of weights it is to meet.
-      weight_tile: the tile whose weight the cell multiplies with.
+      weight_tile, spare_tile: the tile whose weight the cell multiplies with, and of the weight that waits beside it.
       falling_row, falling_tile: the row that the weight passing through is bound for, and its tile.
       sums: the sum that leaves the cell downwards.
     """
@@ -29,6 +29,7 @@ class Frame:
     x_row: np.ndarray
     x_tile: np.ndarray
     weight_tile: np.ndarray
+    spare_tile: np.ndarray
     falling_row: np.ndarray
     falling_tile: np.ndarray
     sums: np.ndarray
@@ -221,6 +222,11 @@ class _Cells:
             _moved_right(old, new) for old, new in ((self.x, value), (tags["x_row"], row), (tags["x_tile"], tile))
         )
         value, row, tile = (np.array(given) for given in zip(*above, strict=True))
+        home = np.arange(len(self.x))[:, None]
+        stays = tags["falling_row"] == home
+        tags["falling_row"], tags["falling_tile"] = (
+            np.where(stays, NONE, tags[name]) for name in ("falling_row", "falling_tile")
+        )
         self.falling, tags["falling_row"], tags["falling_tile"] = (
             _moved_down(old, new)
             for old, new in ((self.falling, value), (tags["falling_row"], row), (tags["falling_tile"], tile))
@@ -228,7 +234,7 @@ class _Cells:
         first = tags["x_row"] == 0  # the first row of x brings the order to take the spare weight
         self.weight = np.where(first, self.spare, self.weight)
         tags["weight_tile"] = np.where(first, tags["spare_tile"], tags["weight_tile"])
-        at_home = tags["falling_row"] == np.arange(len(self.x))[:, None]
+        at_home = tags["falling_row"] == home
         self.spare = np.where(at_home, self.falling, self.spare)
         tags["spare_tile"] = np.where(at_home, tags["falling_tile"], tags["spare_tile"])
         self.sums = _moved_down(self.sums, np.zeros(self.x.shape[1])) + self.x * self.weight
@@ -247,8 +253,7 @@ class _Cells:
         return [(j, int(rows[j]), int(tiles[j])) for j in range(len(rows)) if rows[j] != NONE]
 
     def frame(self):
-        shown = {name: values.copy() for name, values in self.tags.items() if name != "spare_tile"}
-        return Frame(**shown, sums=self.sums.copy())
+        return Frame(**{name: values.copy() for name, values in self.tags.items()}, sums=self.sums.copy())
 
 
 def _moved_right(old, entering):
