@@ -7,12 +7,12 @@
 * solution pages without the grader's marker lines; the look of the text's catchwords (`text_marks.py`).
 """
 
-import html
 import re
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import answer_boxes
+import page_parts
 import text_marks
 from docutils import nodes
 
@@ -22,7 +22,6 @@ MARKERS = re.compile(r"### (?:BEGIN|END) SOLUTION")
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS\n?", re.DOTALL)
 # The theme draws its icons by font; this script (half a megabyte, compressed) would draw them once more.
 ICON_SCRIPT = re.compile(r"\s*<(?:script|link)[^>]*fontawesome[^>]*/js/all\.min\.js[^>]*>(?:</script>)?")
-NOTRANSLATE = re.compile(r'(<\w+ (?:(?!translate=)[^>])*?class="[^"]*\bnotranslate\b[^"]*")')
 
 
 def code_cells(document: nodes.document, *tags: str):
@@ -68,7 +67,7 @@ def links_of(app, docname: str) -> dict[str, str]:
         "colab": f"{colab}/{address.removeprefix('https://').replace('.com', '', 1)}/blob/{branch}/{quote(path)}",
         "report": f"{address}/issues/new?" + urlencode({"title": f"Error in {path}", "body": body}),
         "cite": f"{address}/blob/{branch}/CITATION.cff",
-        "licence": f"{address}/blob/{branch}/README.md#licence",
+        "licence": f"{address}/blob/{branch}/LICENSE-TEXT.md",
     }
 
 
@@ -79,17 +78,19 @@ def on_page(app, pagename, templatename, context, doctree) -> str | None:
         assets[:] = [asset for asset in assets if not _is_thebe(asset)]  # in place: `load` adds to these very lists
     if doctree is None or pagename not in app.env.all_docs:
         return None
-    links, body = links_of(app, pagename), context["body"]
+    links, body = links_of(app, pagename), page_parts.touch_up(context["body"])
     if 'class="sl-answer' in body:
         load(app, "grammar.js", "answers.js")
     if 'class="sl-explorer' in body:
         load(app, "vega.min.js", "explorer.js", "explorer.css")
-    body = NOTRANSLATE.sub(r'\1 translate="no"', body)
-    if context.get("page_source_suffix") == ".ipynb":
-        download = f"{context['pathto']('_sources', 1)}/{context['sourcename']}"
-        body = body.replace("</h1>", "</h1>\n" + tool_row(links, download), 1)
+    is_notebook = context.get("page_source_suffix") == ".ipynb"
+    download = f"{context['pathto']('_sources', 1)}/{context['sourcename']}" if is_notebook else ""
+    body = body.replace("</h1>", "</h1>\n" + page_parts.tool_row(links["colab"], download), 1)
+    if pagename == app.config.root_doc:
+        first = next(iter(app.env.toctree_includes[pagename]))
+        body = page_parts.start_page(body, context["pathto"](first), app.env.titles[first].astext())
     context["body"] = body
-    context["theme_extra_footer"] = footer(links)
+    context["theme_extra_footer"] = page_parts.footer(links)
     return None
 
 
@@ -106,26 +107,6 @@ def _is_thebe(asset) -> bool:
     """Whether an asset is sphinx-thebe's; its scripts put a SyntaxError into every console."""
     name = str(getattr(asset, "filename", asset) or "")
     return "thebe" in name.lower() or "THEBE" in str((getattr(asset, "attributes", None) or {}).get("body", ""))
-
-
-def tool_row(links: dict[str, str], download: str) -> str:
-    """The line below a page's title; `download` is empty where the page is no notebook.
-
-    The switch of *Show the sums* is added by its script.
-    """
-    notebook = (
-        f'<a href="{html.escape(links["colab"])}">Open in Colab</a>'
-        f'<a href="{html.escape(download)}" download>Download notebook</a>'
-    )
-    return f'<p class="sl-tools d-print-none">{notebook if download else ""}</p>'
-
-
-def footer(links: dict[str, str]) -> str:
-    """The line at the end of each page."""
-    items = (("report", "Report an error on this page"), ("cite", "Cite this book"), ("licence", "Licence"))
-    return (
-        '<p class="sl-foot">' + "".join(f'<a href="{html.escape(links[k])}">{text}</a>' for k, text in items) + "</p>"
-    )
 
 
 def on_builder(app) -> None:

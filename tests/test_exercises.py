@@ -5,7 +5,6 @@ import dataclasses
 import decimal
 import fractions
 import json
-import os
 import subprocess
 import sys
 import warnings
@@ -33,7 +32,7 @@ from scaling_lib.exercises import (
 )
 from scaling_lib.exercises.coded import cases_of
 from scaling_lib.exercises.diagnosis import by_ratio, ratios
-from scaling_lib.exercises.engine import check_exercise
+from scaling_lib.exercises.engine import check_exercise, inputs_of
 from scaling_lib.exercises.faults import wrong_answer
 from scaling_lib.units import UnknownExercise
 
@@ -214,12 +213,17 @@ def test_a_wrong_unit_says_which_is_right():
 )
 def test_a_ratio_that_tells_something_is_told(ratio):
     says = check_exercise(a_number(), 6 * ratio).hint
-    assert says.startswith("It is") and len([s for r, s in ratios({}) if s == says]) == 1
+    assert says.startswith("It is") and [r for r, s in ratios({}) if s == says] == [pytest.approx(ratio)]
 
 
 def test_counts_in_the_inputs_explain_a_ratio_before_bits_and_bytes_do():
     assert "number of chips" in by_ratio(48.0, 6.0, {"chips": 8})
     assert "number of layers" in by_ratio(6.0 / 80, 6.0, {"layers": 80})
+
+
+def test_training_is_not_spoken_of_before_its_chapter():
+    assert "backward" in by_ratio(18.0, 6.0, {}, "ch05") and "backward" not in by_ratio(18.0, 6.0, {}, "ch01")
+    assert all("pass" not in says for _, says in ratios({}, "ch03"))
 
 
 @pytest.mark.parametrize("marked", [{"NBGRADER_EXECUTION": "autograde"}, {"SCALING_MARKED": "1"}])
@@ -459,6 +463,12 @@ def test_a_score_that_is_none_is_not_paid(score, paid):
     assert marks(score, 5) == paid
 
 
+@pytest.mark.parametrize("e", EVERY, ids=KEYS)
+def test_what_an_exercise_teaches_is_a_place_in_the_text(e):
+    (text,) = (Path(__file__).parents[1] / "text" / "chapters").glob(f"{e.chapter}_*.md")
+    assert f"({e.teaches})=" in text.read_text(encoding="utf-8")
+
+
 def test_a_verdict_shows_in_text_and_html_and_escapes():
     verdict = check_exercise(a_number(), "<b>6</b>")
     assert repr(verdict).startswith("[fail] ch99.q1: ") and "<b>" not in verdict._repr_html_()
@@ -478,4 +488,25 @@ def test_exercises_load_neither_jax_nor_matplotlib_nor_ipywidgets_nor_a_chapter_
         "assert not {'jax', 'matplotlib', 'ipywidgets', 'scaling_lib.exercises.ch01'} & set(sys.modules)\n"
         "x.exercises(); assert not {'jax', 'matplotlib', 'ipywidgets'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": ""})
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_drawn_inputs_that_would_blur_two_mistakes_are_passed_over():
+    blurred = Exercise(
+        key="ch01.q99",
+        title="Either",
+        kind="number",
+        unit="",
+        inputs={"a": 1.0, "b": 5.0},
+        draw=lambda rng: {"a": 1.0, "b": float(rng.integers(1, 3))},
+        expected=lambda a: a,
+        rtol=0.01,
+        source="a itself",
+        mistakes=(Mistake(lambda a: 2 * a, "twice"), Mistake(lambda b: 4 * b - 2, "the other")),
+        hints=("one", "two", "three"),
+        solution="a",
+        teaches="ch01-ridges",
+        level=1,
+        minutes=1,
+    )
+    assert {inputs_of(blurred, f"student {i}")["b"] for i in range(50)} == {2.0}

@@ -132,6 +132,19 @@ def test_the_catalogue_counts_devices_as_libtpu_does(generation):
 
 
 @needs_compiler
+def test_a_single_chip_can_be_compiled_for():
+    found = compile_(topology="v5e:1x1", mesh={"X": 1}, in_shardings=P(), out_shardings=P())
+    assert found.collectives == () and found.flops.flops == 2 * 1024 * 2048 * 4096
+    assert "collectives  none" in repr(found) and ">none<" in found._repr_html_()
+
+
+@needs_compiler
+def test_two_devices_a_chip_make_a_mesh_on_v4_too():
+    found = compile_(topology="v4:2x2x1")
+    assert [(c.op, c.axes, c.elements) for c in found.collectives] == [("all-reduce", ("Y",), 256 * 4096)]
+
+
+@needs_compiler
 def test_a_topology_libtpu_refuses_ends_in_words_not_in_a_guess():
     with pytest.raises(referee.CannotCompile, match=r"does not compile for v5e:3x3.*No report of exactly this program"):
         compile_(topology="v5e:3x3", mesh={"X": 3, "Y": 3}, in_shardings=P(), out_shardings=P())

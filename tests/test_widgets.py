@@ -16,7 +16,7 @@ import pytest
 
 import scaling_lib as sl
 from scaling_lib import hardware
-from scaling_lib.widgets import Control, Explorer, Readout, Say, Table, ch01, live, page, words
+from scaling_lib.widgets import Control, Explorer, Readout, Say, Table, ch01, display, live, page, words
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -217,10 +217,16 @@ def test_a_badly_made_explorer_is_refused(explorer):
 
 
 def in_kernel(monkeypatch):
+    monkeypatch.setattr(display, "_kernel_runs", lambda: True)
+    monkeypatch.delenv("SCALING_BOOK", raising=False)
+
+
+@pytest.mark.parametrize("shell", [None, types.SimpleNamespace(), types.SimpleNamespace(kernel=object())])
+def test_a_kernel_runs_where_ipythons_shell_has_one(monkeypatch, shell):
     import IPython
 
-    monkeypatch.setattr(IPython, "get_ipython", lambda: types.SimpleNamespace(kernel=object()))
-    monkeypatch.delenv("SCALING_BOOK", raising=False)
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    assert display._kernel_runs() is hasattr(shell, "kernel")
 
 
 def test_without_a_kernel_there_is_html_alone_that_stands_alone(shown, monkeypatch):
@@ -284,8 +290,6 @@ def test_colabs_module_is_loaded_where_it_can_be(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     for name in [name for name in sys.modules if name.split(".")[0] == "google"]:
         monkeypatch.delitem(sys.modules, name)
-    from scaling_lib.widgets import display
-
     display._meet_colab()
     assert "google.colab.output" in sys.modules
     for name in ("google.colab.output", "google.colab", "google"):

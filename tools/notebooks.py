@@ -2,6 +2,11 @@
 
 python tools/notebooks.py [STEM ...]   writes the notebooks, and the files that state the public address
 python tools/notebooks.py --check      writes nothing; fails, and says where, if a file is not what the text gives
+
+A text is MyST markdown, cells of prose parted by `+++`. In exercises each question has a prompt below its target
+`(ch01-q1)=`, a code cell tagged `answer` and one tagged `check`, each also with the key, `ch01.q1`. A cell of prose
+tagged `solution` (`+++ {"tags": ["solution"]}`) is shown with the solutions only. A chapter's guess box is tagged
+`guess`.
 """
 
 import argparse
@@ -53,13 +58,22 @@ def build(root: Path = ROOT, stems: list[str] | None = None, specs: Callable = s
       TextFault: a text that no notebook can be made of.
       RunFault: a solution that fails its own check.
     """
-    made = {name: text.encode() for name, text in generated(root).items()}
-    made |= {
-        f"chapters/{p.stem}.ipynb": trees.to_bytes(chapter(p, root, specs)) for p in texts(root, "chapters", stems)
-    }
+    stated = {name: text.encode() for name, text in generated(root).items()}
+    return stated | build_chapters(root, stems, specs) | build_exercises(root, stems, specs)
+
+
+def build_chapters(root: Path = ROOT, stems: list[str] | None = None, specs: Callable = specs_of) -> dict[str, bytes]:
+    """The notebooks of chapters/."""
+    found = texts(root, "chapters", stems)
+    return {f"chapters/{path.stem}.ipynb": trees.to_bytes(chapter(path, root, specs)) for path in found}
+
+
+def build_exercises(root: Path = ROOT, stems: list[str] | None = None, specs: Callable = specs_of) -> dict[str, bytes]:
+    """The notebooks of exercises/ and solutions/; the solutions are run."""
+    made = {}
     instructors = {path: assignment(path, root, specs) for path in texts(root, "exercises", stems)}
-    runs = in_fresh_processes(run_cells, [trees.code_cells(nb, places(path, root)) for path, nb in instructors.items()])
-    for (path, notebook), shown in zip(instructors.items(), runs, strict=True):
+    cells = [trees.code_cells(notebook, places(path, root)) for path, notebook in instructors.items()]
+    for (path, notebook), shown in zip(instructors.items(), in_fresh_processes(run_cells, cells), strict=True):
         stubs = {key: spec.stub for key, spec in specs(chapter_of(path.stem)).items()}
         learners = trees.exercises(path.stem, notebook, stubs, address(root), version(root))
         made[f"exercises/{path.stem}.ipynb"] = trees.to_bytes(learners)

@@ -77,14 +77,23 @@ def update(root: Path) -> int:
         path = root / name
         before = path.read_text(encoding="utf-8")
         path.write_text(rewritten(before, [f for f in mended if f.check.name == name]), encoding="utf-8")
-        print("\n".join(to_reread(name, before, path.read_text(encoding="utf-8"), mended)))
+        print("\n".join(to_reread(name, path.read_text(encoding="utf-8"), mended)))
     print(f"{len(mended)} numbers rewritten")
-    by_hand = [*troubles, *(f"{f.check.where}: {f.says}" for f in found if not f.digits)]
+    by_hand = [*troubles, *(f"{f.check.where}: {f.says}" for f in found if not f.digits), *remade(root)]
     if by_hand:
         print("\n".join(["To mend by hand:", *by_hand]))
-    made = notebooks.build(root)
-    notebooks.write(root, made, notebooks.unexpected(root, made))
     return bool(by_hand)
+
+
+def remade(root: Path) -> list[str]:
+    """Writes the notebooks anew, as many as can be made; returns what stands in the way of the others."""
+    troubles = []
+    for build in (notebooks.build_chapters, notebooks.build_exercises):
+        try:
+            notebooks.write(root, build(root), [])
+        except (TextFault, RunFault) as fault:
+            troubles.append(str(fault))
+    return troubles
 
 
 def report(root: Path) -> int:
@@ -182,16 +191,18 @@ def rewritten(text: str, found: list[Finding]) -> str:
     return "\n".join(lines)
 
 
-def to_reread(name: str, before: str, after: str, found: list[Finding]) -> list[str]:
+def to_reread(name: str, after: str, found: list[Finding]) -> list[str]:
     """The changed sentences, and beside each those of its paragraph whose words may no longer hold."""
-    told, lines = set(), []
+    changes: dict[str, list[Finding]] = {}
     for finding in (f for f in found if f.check.name == name):
-        line, column = finding.check.line, finding.check.printed.start
-        sentence = sentence_at(after, line, column)
-        lines.append(f"{name}:{line}: {finding.check.printed.text} -> {finding.digits} in: {sentence}")
-        beside = [s for s in paragraph(after, line) if CLAIMS.search(s) and s != sentence and s not in told]
+        changes.setdefault(sentence_at(after, finding.check.line, finding.check.printed.start), []).append(finding)
+    told, lines = set(changes), []
+    for sentence, group in changes.items():
+        digits = ", ".join(f"{f.check.printed.text} -> {f.digits}" for f in group)
+        lines.append(f"{group[0].check.where}: {digits} in: {sentence}")
+        beside = [s for s in paragraph(after, group[0].check.line) if CLAIMS.search(s) and s not in told]
         told.update(beside)
-        lines += [f"{name}:{line}:   beside it: {s}" for s in beside]
+        lines += [f"    beside it: {s}" for s in beside]
     return lines
 
 

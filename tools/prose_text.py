@@ -18,6 +18,9 @@ NO_PROSE = ("{code-cell}", "{code-block}", "{code}", "{math}", "{eval-rst}", "{r
 HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 UNDERLINE = re.compile(r" {0,3}(=+|-{2,})\s*$")
 TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
+BREAK = re.compile(
+    r"\s*(?:[-*+]\s|\d+[.)]\s|\||#{1,6}\s|`{3,}|~{3,}|:{3,})"
+)  # a list item, a table row, a heading, a fence
 LINE_START = re.compile(r"[\s>]*(?:[-*+]\s|\d+[.)]\s|\[\^[^\]]*\]:)?[\s>]*")
 # Parts of a line that state nothing: formulas, roles, link targets, tags, footnote marks, addresses.
 SILENT = re.compile(
@@ -150,19 +153,23 @@ def paragraph(text: str, line: int) -> list[str]:
 
 
 def _sentences(text: str, line: int) -> Iterator[tuple[str, float, float]]:
-    """Sentences of a paragraph, with the columns they cover counted from the start of `line`."""
+    """Sentences of a paragraph, list item or table row, with the columns they cover, counted from `line`'s start."""
     lines = text.splitlines()
-    first = last = line - 1
-    while first > 0 and lines[first - 1].strip() and not FENCE.match(lines[first - 1]):
+    first, last = line - 1, line
+    while (
+        first > 0
+        and not BREAK.match(lines[first])
+        and not (FENCE.match(lines[first - 1]) or not lines[first - 1].strip())
+    ):
         first -= 1
-    while last + 1 < len(lines) and lines[last + 1].strip() and not FENCE.match(lines[last + 1]):
+    while last < len(lines) and lines[last].strip() and not BREAK.match(lines[last]):
         last += 1
-    whole = " ".join(lines[first : last + 1])
+    whole = " ".join(lines[first:last])
     origin = sum(len(text) + 1 for text in lines[first : line - 1])
     blank = INLINE.sub(lambda m: "\0" * len(m[0]) if m["comment"] else m[0], whole)
     start = 0
-    for match in re.finditer(r"(?<=[.!?:])[\0*_)\"”]*\s+(?=[^a-z])|$", blank):
-        sentence = re.sub(r"\s*\0+", "", blank[start : match.start()]).strip()
+    for match in re.finditer(r"(?<=[.!?])[\0*_)\"”]*\s+(?=[^a-z])|$", blank):
+        sentence = " ".join(re.sub(r"\s*\0+", "", blank[start : match.start()]).split())
         if sentence:
             yield sentence, start - origin, match.end() - origin
         start = match.end()

@@ -14,7 +14,7 @@ from scaling_lib.exercises import coded, diagnosis
 from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.grammar import parse_answer
 from scaling_lib.exercises.registry import exercise
-from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs, shown
+from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs, shown, too_near
 from scaling_lib.units import ScalingError
 
 _NOT_READ = {
@@ -49,8 +49,17 @@ def inputs_of(e: Exercise, student: str | None = None) -> dict[str, Any]:
     """`inputs` of an exercise that is in no chapter (yet)."""
     student = student or os.environ.get("SCALING_STUDENT")
     if student and e.draw and e.kind != "code":
-        return dict(e.draw(Draws(f"{seed_of(student)}/{e.key}")))
+        return _drawn(e, Draws(f"{seed_of(student)}/{e.key}"))
     return copy.deepcopy(dict(e.inputs))
+
+
+def _drawn(e: Exercise, rng: Draws) -> dict[str, Any]:
+    """Inputs with which every planted mistake can be told from the others: draws that blur two are passed over."""
+    for _ in range(100):
+        values = dict(e.draw(rng))
+        if e.kind != "number" or not any(too_near(e, values)):
+            break
+    return values
 
 
 def check(key: str, answer: Any, student: str | None = None) -> Verdict:
@@ -112,7 +121,9 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     for mistake in e.mistakes:
         if _is_mistake(mistake, value, values, e.rtol):
             return Verdict(e.key, "fail", "not yet.", mistake.says)
-    return Verdict(e.key, "fail", "not yet.", "" if is_marked() else diagnosis.by_ratio(value, expected, values))
+    return Verdict(
+        e.key, "fail", "not yet.", "" if is_marked() else diagnosis.by_ratio(value, expected, values, e.chapter)
+    )
 
 
 def plain_number(answer: Any) -> tuple[float, str]:
@@ -198,6 +209,8 @@ def hint(key: str, stage: int = 1) -> str:
     'Intensity is FLOPs over bytes moved: ...'
     """
     hints = exercise(key).hints
+    if not hints:
+        raise ScalingError(f"{key} has no hints")
     if isinstance(stage, bool) or stage not in range(1, len(hints) + 1):
         raise ScalingError(f"stage is {stage!r}; {key} has hints 1 to {len(hints)}")
     return hints[stage - 1]

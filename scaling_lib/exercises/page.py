@@ -40,7 +40,7 @@ def page_spec(key: str) -> dict[str, Any]:
             for m in e.mistakes
             if not m.is_predicate and (v := of_inputs(m.value, values)) is not None
         ],
-        "ratios": [{"ratio": r, "says": says} for r, says in diagnosis.ratios(values)] if is_number else [],
+        "ratios": [{"ratio": r, "says": says} for r, says in diagnosis.ratios(values, e.chapter)] if is_number else [],
         "hints": list(whole.hints),
         "choices": list(e.choices),
         "accepts": [plain_sharding(text) for text in (expected, *e.accepts)] if e.kind == "sharding" else [],

@@ -18,7 +18,7 @@ COLLECTIVES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Collective:
     """One collective of a compiled program.
 
@@ -36,7 +36,7 @@ class Collective:
     arrays: int = 1  # more than one where XLA merged several into one
     note: str = ""
 
-    def __str__(self):
+    def __repr__(self):
         axes = "?" if self.axes is None else ", ".join(self.axes) or "-"
         times = "× ?" if self.times is None else f"× {self.times}" if self.times != 1 else ""
         text = f"{self.op} over {axes}: {self.dtype}, {self.elements:,} elements, {self.bytes:,} bytes {times}".rstrip()

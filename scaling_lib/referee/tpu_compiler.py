@@ -195,7 +195,8 @@ def _in_specs(args, in_shardings):
 def _topology_devices(place):
     from jax.experimental import topologies
 
-    devices = list(topologies.get_topology_desc(place.name, platform="tpu").devices)
+    alone = {"chips_per_host_bounds": (1, 1, 1)} if place.n_chips == 1 else {}  # a host has four chips by default
+    devices = list(topologies.get_topology_desc(place.name, platform="tpu", **alone).devices)
     if len(devices) != place.n_devices:
         raise TopologyError(f"{place.name}: libtpu shows {len(devices)} devices, the catalogue {place.n_devices}")
     return devices
@@ -206,7 +207,10 @@ def _compile(fn, args, devices, sizes, specs, out_shardings, axis_type, jit_opti
     from jax.experimental import mesh_utils
     from jax.sharding import NamedSharding
 
-    laid = mesh_utils.create_device_mesh(tuple(sizes.values()), devices, allow_split_physical_axes=True)
+    try:
+        laid = mesh_utils.create_device_mesh(tuple(sizes.values()), devices, allow_split_physical_axes=True)
+    except (AssertionError, NotImplementedError, ValueError):
+        laid = devices  # jax lays out no mesh on a v4 that shows two devices a chip: libtpu's order is taken
     mesh = make_mesh(sizes, devices=laid, axis_type=axis_type)
 
     def described(leaf, spec):

@@ -255,10 +255,6 @@ class Explorer:
         values = self.at(state)
         return [(label, fill(template, values)) for label, template in self.rows]
 
-    def grids(self):
-        """{table: array of its entries over its controls' stops}: what travels with the static page."""
-        return {table.name: table.grid(self.control) for table in self.tables}
-
     def _named(self):
         for rows in self.drawn.values():
             for row in rows:

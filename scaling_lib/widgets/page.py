@@ -39,7 +39,7 @@ def figure(explorer, *, live=False):
         f'<figure class="sl-explorer" data-explorer="{explorer.name}">'
         f'<figcaption class="sl-title">{html.escape(explorer.title)}</figcaption>'
         f'<div class="sl-controls" hidden>{"".join(_control(c, live) for c in explorer.controls)}</div>'
-        f'<div class="sl-chart" role="img" aria-label="{says}">{_still(explorer)}</div>'
+        f'<div class="sl-chart" role="img" aria-label="{says}">{"" if live else _still(explorer)}</div>'
         f'<p class="sl-say" aria-live="polite" aria-atomic="true" translate="no">{says}</p>'
         f'<details class="sl-data"><summary>Table of the data</summary>{_table(explorer)}</details>'
         f'<script type="application/json">{_json(data(explorer, live=live))}</script>'

@@ -151,7 +151,7 @@ def path(request) -> str:
 @pytest.fixture(scope="module")
 def opened(browser, base_url, path):
     """Each page of the book, opened once for all tests of a module; a test leaves it as it was."""
-    visit = _start(browser, base_url)
+    visit = _start(browser, base_url, reduced_motion="reduce")  # no colour is caught half-way
     visit.page.on("requestfinished", visit.weigh)
     visit.goto(path)
     yield visit
@@ -161,9 +161,11 @@ def opened(browser, base_url, path):
 @pytest.fixture
 def dark(opened):
     """`opened` in the dark."""
-    opened.page.emulate_media(color_scheme="dark")
-    yield opened
-    opened.page.emulate_media(color_scheme="light")
+    for scheme in ("dark", "light"):
+        opened.page.emulate_media(color_scheme=scheme)
+        opened.page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+        if scheme == "dark":
+            yield opened
 
 
 @pytest.fixture

@@ -1,0 +1,42 @@
+"""Every explorer of the built book: at random states and at each slider's ends it shows what Python computes."""
+
+import random
+
+import pytest
+
+from scaling_lib.widgets import ch01
+
+EXPLORERS = {"chapters/ch01_rooflines.html": [ch01.roofline_explorer]}
+SHOW = """(figure, states) => states.map((state) => { figure.slSet(state); return figure.slState; })"""
+
+
+def asked(explorer):
+    rng = random.Random(56)
+    ends = [{**explorer.default_state, c.name: stop} for c in explorer.controls for stop in (c.stops[0], c.stops[-1])]
+    return ends + [{c.name: rng.choice(c.stops) for c in explorer.controls} for _ in range(20)]
+
+
+@pytest.mark.parametrize("path", EXPLORERS)
+def test_in_the_book_sliders_show_what_python_computes(open_page, path):
+    visit = open_page(path)
+    figures = visit.page.locator("figure.sl-explorer")
+    explorers = [make().explorer for make in EXPLORERS[path]]
+    names = figures.evaluate_all("(all) => all.map((figure) => figure.dataset.explorer)")
+    assert names == [explorer.name for explorer in explorers]
+    for explorer, figure in zip(explorers, figures.all(), strict=True):
+        states = asked(explorer)
+        for state, shown in zip(states, figure.evaluate(SHOW, states), strict=True):
+            assert shown["sentence"] == explorer.describe(state)
+            for name, value in explorer.at(state).items():
+                same = pytest.approx(value, rel=1e-6) if isinstance(value, float) else value
+                assert shown["values"][name] == same, (name, state)
+        visit.page.wait_for_timeout(400)
+        assert figure.locator(".sl-say").inner_text() == explorer.describe(states[-1])
+    assert visit.foreign == []
+    assert visit.errors == []
+
+
+def test_no_page_of_the_book_holds_a_widget_without_its_html(site):
+    pages = [page.read_text(encoding="utf-8") for page in site.rglob("*.html")]
+    assert not [text for text in pages if "vnd.jupyter.widget" in text]
+    assert sum('class="sl-explorer"' in text for text in pages) == len(EXPLORERS)
