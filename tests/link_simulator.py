@@ -163,9 +163,7 @@ def least_gather(box):
         under.append({flows + s * e + i: 1.0 for s in range(n)} | {size - 1: -1.0})
     cost = np.zeros(size)
     cost[-1] = 1.0
-    found = linprog(
-        cost, A_ub=_sparse(under, size), b_ub=np.zeros(len(under)), A_eq=_sparse(equal, size), b_eq=right
-    )
+    found = linprog(cost, A_ub=_sparse(under, size), b_ub=np.zeros(len(under)), A_eq=_sparse(equal, size), b_eq=right)
     assert found.success, found.message
     return found.fun
 

@@ -6,7 +6,7 @@ import typing
 from dataclasses import dataclass
 
 from scaling_lib.hardware import catalog
-from scaling_lib.hardware.chips import Origin
+from scaling_lib.hardware.specs import Origin
 from scaling_lib.units import CatalogError, UnknownChip
 
 
