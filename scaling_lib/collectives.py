@@ -1,9 +1,8 @@
 r"""How long collectives take on tori, switches and hierarchies of both: exact bytes on the busiest link, exact hops.
 
-Every time has two parts. *Bandwidth*: the bytes that the busiest link must carry in one direction, over its rate.
-*Latency*: the fixed cost of the hops on the longest way. `lower_s` lets everything overlap (hops are pipelined, and
-so are the levels of a hierarchy); `upper_s` lets nothing overlap (each hop waits for its whole shard, each level for
-the one before). A link-level simulation in tests/link_simulator.py, which shares no code with this file, agrees.
+*Bandwidth* part: the bytes that the busiest link must carry in one direction, over its rate. *Latency* part: the fixed
+cost of the hops on the longest way. `lower_s` lets everything overlap (hops are pipelined, and so are levels);
+`upper_s` nothing (each hop waits for its whole shard, each level for the one before).
 """
 
 import itertools
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 
 from scaling_lib.estimate import binding, lower_s, upper_s
 from scaling_lib.hardware.links import Switch, Torus
+from scaling_lib.traffic import wire_factor
 from scaling_lib.units import ScalingError, non_negative, plain, positive, sealed
 
 
@@ -90,10 +90,9 @@ def all_gather_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
       UnknownAxis: `mesh` has no such axis (names those it has).
       ScalingError: nbytes is negative or not finite.
 
-    Assumes: links idle otherwise; equal shards; on several axes of a torus the split between them is balanced.
-      `upper_s` is reached by whole shards going hop by hop on rings, tori of rings, one line and switches; on
-      several axes some of which are lines a pipelined schedule lies between the bounds.
-    Source: the smallest cut of the links (for every set of chips: what must come in, over the links that lead in).
+    Assumes: links idle otherwise; equal shards; a balanced split over several axes. Whole shards hop by hop take
+      `upper_s` on tori of rings, on one line and through switches; small chunks come down to `lower_s` everywhere.
+    Source: smallest cuts, and link-level simulation (tests/link_simulator.py, which shares no code with this file).
 
     >>> from scaling_lib.hardware import Mesh, TpuSlice
     >>> all_gather_time(34e6, Mesh(TpuSlice("tpu-v5e", (16, 16)), X=16, Y=16), "X").bandwidth_s
@@ -301,6 +300,7 @@ def _chosen(algorithm, levels):
 
 
 def _pipelined(levels):
+    """Scattering and gathering at once: together they load every link of a line alike, with the whole array."""
     (level,) = levels
     (axis,) = level.axes
     n = axis.length
@@ -327,28 +327,25 @@ def _flat_ring(levels):
 
 def _tree(levels):
     """Reduce up and broadcast down two trees in which no chip is inside both, half of the array on each."""
+    *insides, top = levels
     inner = 1
-    for level in levels[:-1]:
+    for level in insides:
         yield level, 2 * _gathered(level) / inner, 2 * (level.n - 1)
         inner *= level.n
-    level = levels[-1]
-    yield level, _tree_share(level.n) / inner, 2 * math.ceil(math.log2(level.n))
-
-
-def _tree_share(n):
-    """Arrays that the busiest chip of a double binary tree sends: 4 half arrays from n = 4 on."""
-    return {1: 0.0, 2: 1.0, 3: 1.5}.get(n, 2.0)
+    yield top, wire_factor("all_reduce", top.n, "tree") / inner, 2 * math.ceil(math.log2(top.n))
 
 
 def _nvls(levels):
+    """The node's switch adds and spreads; between nodes a ring."""
     node, *others = levels
-    yield node, (node.n + 1) / node.n if node.n > 1 else 0.0, min(node.n - 1, 1) * 2
+    yield node, wire_factor("all_reduce", node.n, "nvls"), 2 * min(node.n - 1, 1)
     for level in others:
         yield level, 2 * _gathered(level) / node.n, 2 * (level.n - 1)
 
 
 def _sharp(levels):
+    """Switches add on every level."""
     inner = 1
     for level in levels:
-        yield level, float(level.n > 1) / inner, min(level.n - 1, 1) * 2
+        yield level, wire_factor("all_reduce", level.n, "sharp") / inner, 2 * min(level.n - 1, 1)
         inner *= level.n

@@ -7,9 +7,9 @@ import math
 from dataclasses import dataclass
 
 from scaling_lib.hardware.catalog import chip as chip_named
-from scaling_lib.hardware.specs import GpuChip
 from scaling_lib.hardware.links import Switch
 from scaling_lib.hardware.rules import ClusterRules, cluster_rules
+from scaling_lib.hardware.specs import GpuChip
 from scaling_lib.units import ScalingError, UnknownLink, positive, si
 
 
