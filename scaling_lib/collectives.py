@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scaling_lib.estimate import binding, lower_s, upper_s
 from scaling_lib.hardware.links import Switch, Torus
 from scaling_lib.traffic import wire_factor
-from scaling_lib.units import ScalingError, non_negative, plain, positive, sealed
+from scaling_lib.units import ScalingError, non_negative, plain, sealed
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,8 @@ def all_reduce_time(nbytes, mesh, axes=None, *, algorithm=None, hop_latency_s=No
     Raises:
       ScalingError: the machine cannot do that algorithm; the message says which it can.
 
-    Assumes: as `all_gather_time`. Switches that add reach about 1.3 times a ring's rate in practice, not 1.75.
+    Assumes: as `all_gather_time`. The bounds are those of the algorithm: where there are lines "pipelined" goes below
+      the first. Switches that add reach about 1.3 times a ring's rate in practice, not 1.75.
 
     >>> from scaling_lib.hardware import GpuCluster
     >>> node = GpuCluster("h100", 8)
@@ -190,13 +191,11 @@ def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s
 def transfer_time(nbytes, torus, source, target, *, hop_latency_s=None):
     """Time to send an array from one chip of a slice to another.
 
-    The array is split over all links that lead the right way: one for each axis along which the two differ,
-    both where it is half-way round a ring.
+    It is split over all links that lead there: one for each axis along which the chips differ, both half-way round.
 
     Args:
       nbytes: the array [bytes]. Broadcasts.
-      torus: a `TpuSlice`.
-      source, target: coordinates of the two chips.
+      torus: a `TpuSlice`; source, target: coordinates of the two chips.
       hop_latency_s: fixed cost of one hop [s].
 
     >>> from scaling_lib.hardware import TpuSlice
@@ -207,7 +206,7 @@ def transfer_time(nbytes, torus, source, target, *, hop_latency_s=None):
     hops, ports = torus.distance(source, target), torus.ways(source, target)
     (volume,), reason = plain(non_negative("nbytes", nbytes))
     time_s = volume / (max(ports, 1) * torus.link_bytes_per_s) if ports else 0 * volume
-    hop_s = torus.rules.ici_hop_s if hop_latency_s is None else positive("hop_latency_s", hop_latency_s)
+    hop_s = torus.rules.ici_hop_s if hop_latency_s is None else non_negative("hop_latency_s", hop_latency_s)
     return CollectiveTime({"ici": sealed(reason, time_s)}, hops * hop_s)
 
 
@@ -290,7 +289,7 @@ def _chosen(algorithm, levels):
     if all(isinstance(level, Switch) for level in levels) and levels[0].name != "dcn":
         known = {"ring": _flat_ring, "tree": _tree}
         if levels[0].reduces:
-            known |= {"nvls": _nvls, "sharp": _sharp}
+            known |= {"sharp": _sharp} | ({"nvls": _nvls} if levels[0].name == "nvlink" else {})
     elif isinstance(levels[0], Torus) and len(levels) == 1 and len(levels[0].axes) == 1:
         known = {"pipelined": _pipelined}
     if algorithm not in known:

@@ -247,6 +247,10 @@ def test_the_bound_changes_where_bandwidth_overtakes_latency():
 def test_algorithms_that_a_machine_cannot_run_are_refused_with_those_it_can():
     with pytest.raises(sl.ScalingError, match=r"None, ring, tree on .*got 'nvls'"):
         sl.all_reduce_time(1.0, sl.GpuCluster("a100", 8), algorithm="nvls")
+    between = sl.Mesh(POD, data=128, tensor=8)
+    assert sl.all_reduce_time(1.0, between, "data", algorithm="sharp").bandwidth_s == pytest.approx(1 / 50e9)
+    with pytest.raises(sl.ScalingError, match="None, ring, tree, sharp on 128 chips on scaleout"):
+        sl.all_reduce_time(1.0, between, "data", algorithm="nvls")
     with pytest.raises(sl.ScalingError, match="None, pipelined"):
         sl.all_reduce_time(1.0, MESH, "X", algorithm="tree")
     with pytest.raises(sl.ScalingError, match="must be None on"):
