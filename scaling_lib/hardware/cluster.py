@@ -3,7 +3,6 @@
 Bandwidths are of ONE direction. GPU: what one GPU's NVLinks carry. Scale-out: what its network card carries.
 """
 
-import math
 from dataclasses import dataclass
 
 from scaling_lib.hardware.catalog import chip as chip_named
@@ -169,6 +168,6 @@ class GpuCluster:
 
 
 def _whole(name, n):
-    if type(n) is not int or n < 1 or not math.isfinite(n):
+    if type(n) is not int or n < 1:
         raise ScalingError(f"{name} must be a whole number of GPUs, 1 or more, got {n!r}")
     return n
