@@ -1,9 +1,8 @@
 r"""How long collectives take on tori, switches and hierarchies of both: exact bytes on the busiest link, exact hops.
 
-Every time has two parts. *Bandwidth*: the bytes that the busiest link must carry in one direction, over its rate.
-*Latency*: the fixed cost of the hops on the longest way. `lower_s` lets everything overlap (hops are pipelined, and
-so are the levels of a hierarchy); `upper_s` lets nothing overlap (each hop waits for its whole shard, each level for
-the one before). A link-level simulation in tests/link_simulator.py, which shares no code with this file, agrees.
+*Bandwidth* part: the bytes that the busiest link must carry in one direction, over its rate. *Latency* part: the fixed
+cost of the hops on the longest way. `lower_s` lets everything overlap (hops are pipelined, and so are levels);
+`upper_s` nothing (each hop waits for its whole shard, each level for the one before).
 """
 
 import itertools
@@ -12,7 +11,8 @@ from dataclasses import dataclass
 
 from scaling_lib.estimate import binding, lower_s, upper_s
 from scaling_lib.hardware.links import Switch, Torus
-from scaling_lib.units import ScalingError, non_negative, plain, positive, sealed
+from scaling_lib.traffic import wire_factor
+from scaling_lib.units import ScalingError, non_negative, plain, sealed
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +90,9 @@ def all_gather_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
       UnknownAxis: `mesh` has no such axis (names those it has).
       ScalingError: nbytes is negative or not finite.
 
-    Assumes: links idle otherwise; equal shards; on several axes of a torus the split between them is balanced.
-      `upper_s` is reached by whole shards going hop by hop on rings, tori of rings, one line and switches; on
-      several axes some of which are lines a pipelined schedule lies between the bounds.
-    Source: the smallest cut of the links (for every set of chips: what must come in, over the links that lead in).
+    Assumes: links idle otherwise; equal shards; a balanced split over several axes. Whole shards hop by hop take
+      `upper_s` on tori of rings, on one line and through switches; small chunks come down to `lower_s` everywhere.
+    Source: smallest cuts, and link-level simulation (tests/link_simulator.py, which shares no code with this file).
 
     >>> from scaling_lib.hardware import Mesh, TpuSlice
     >>> all_gather_time(34e6, Mesh(TpuSlice("tpu-v5e", (16, 16)), X=16, Y=16), "X").bandwidth_s
@@ -129,7 +128,8 @@ def all_reduce_time(nbytes, mesh, axes=None, *, algorithm=None, hop_latency_s=No
     Raises:
       ScalingError: the machine cannot do that algorithm; the message says which it can.
 
-    Assumes: as `all_gather_time`. Switches that add reach about 1.3 times a ring's rate in practice, not 1.75.
+    Assumes: as `all_gather_time`. The bounds are those of the algorithm: where there are lines "pipelined" goes below
+      the first. Switches that add reach about 1.3 times a ring's rate in practice, not 1.75.
 
     >>> from scaling_lib.hardware import GpuCluster
     >>> node = GpuCluster("h100", 8)
@@ -191,13 +191,11 @@ def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s
 def transfer_time(nbytes, torus, source, target, *, hop_latency_s=None):
     """Time to send an array from one chip of a slice to another.
 
-    The array is split over all links that lead the right way: one for each axis along which the two differ,
-    both where it is half-way round a ring.
+    It is split over all links that lead there: one for each axis along which the chips differ, both half-way round.
 
     Args:
       nbytes: the array [bytes]. Broadcasts.
-      torus: a `TpuSlice`.
-      source, target: coordinates of the two chips.
+      torus: a `TpuSlice`; source, target: coordinates of the two chips.
       hop_latency_s: fixed cost of one hop [s].
 
     >>> from scaling_lib.hardware import TpuSlice
@@ -208,7 +206,7 @@ def transfer_time(nbytes, torus, source, target, *, hop_latency_s=None):
     hops, ports = torus.distance(source, target), torus.ways(source, target)
     (volume,), reason = plain(non_negative("nbytes", nbytes))
     time_s = volume / (max(ports, 1) * torus.link_bytes_per_s) if ports else 0 * volume
-    hop_s = torus.rules.ici_hop_s if hop_latency_s is None else positive("hop_latency_s", hop_latency_s)
+    hop_s = torus.rules.ici_hop_s if hop_latency_s is None else non_negative("hop_latency_s", hop_latency_s)
     return CollectiveTime({"ici": sealed(reason, time_s)}, hops * hop_s)
 
 
@@ -291,7 +289,7 @@ def _chosen(algorithm, levels):
     if all(isinstance(level, Switch) for level in levels) and levels[0].name != "dcn":
         known = {"ring": _flat_ring, "tree": _tree}
         if levels[0].reduces:
-            known |= {"nvls": _nvls, "sharp": _sharp}
+            known |= {"sharp": _sharp} | ({"nvls": _nvls} if levels[0].name == "nvlink" else {})
     elif isinstance(levels[0], Torus) and len(levels) == 1 and len(levels[0].axes) == 1:
         known = {"pipelined": _pipelined}
     if algorithm not in known:
@@ -301,6 +299,7 @@ def _chosen(algorithm, levels):
 
 
 def _pipelined(levels):
+    """Scattering and gathering at once: together they load every link of a line alike, with the whole array."""
     (level,) = levels
     (axis,) = level.axes
     n = axis.length
@@ -327,28 +326,25 @@ def _flat_ring(levels):
 
 def _tree(levels):
     """Reduce up and broadcast down two trees in which no chip is inside both, half of the array on each."""
+    *insides, top = levels
     inner = 1
-    for level in levels[:-1]:
+    for level in insides:
         yield level, 2 * _gathered(level) / inner, 2 * (level.n - 1)
         inner *= level.n
-    level = levels[-1]
-    yield level, _tree_share(level.n) / inner, 2 * math.ceil(math.log2(level.n))
-
-
-def _tree_share(n):
-    """Arrays that the busiest chip of a double binary tree sends: 4 half arrays from n = 4 on."""
-    return {1: 0.0, 2: 1.0, 3: 1.5}.get(n, 2.0)
+    yield top, wire_factor("all_reduce", top.n, "tree") / inner, 2 * math.ceil(math.log2(top.n))
 
 
 def _nvls(levels):
+    """The node's switch adds and spreads; between nodes a ring."""
     node, *others = levels
-    yield node, (node.n + 1) / node.n if node.n > 1 else 0.0, min(node.n - 1, 1) * 2
+    yield node, wire_factor("all_reduce", node.n, "nvls"), 2 * min(node.n - 1, 1)
     for level in others:
         yield level, 2 * _gathered(level) / node.n, 2 * (level.n - 1)
 
 
 def _sharp(levels):
+    """Switches add on every level."""
     inner = 1
     for level in levels:
-        yield level, float(level.n > 1) / inner, min(level.n - 1, 1) * 2
+        yield level, wire_factor("all_reduce", level.n, "sharp") / inner, 2 * min(level.n - 1, 1)
         inner *= level.n

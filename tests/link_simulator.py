@@ -1,4 +1,4 @@
-"""Networks simulated link by link: what each link carries in each direction, and when the last byte arrives.
+"""Tori and lines simulated link by link: what each link carries in each direction, and when the last byte arrives.
 
 Nothing here knows a formula. A network is a set of directed links; a schedule is a list of sends; bytes are counted
 as they are sent, a chip may only send what it holds, and every chip must end with what the collective promises.
@@ -8,7 +8,6 @@ Bandwidth is 1 byte a second, so that bytes on the busiest link are its seconds.
 import collections
 import heapq
 import itertools
-import math
 
 import numpy as np
 from scipy.optimize import linprog
@@ -107,6 +106,26 @@ def exchange_along(box, order):
     return load
 
 
+def shift_along(box, shift, cyclic):
+    """(bytes on the busiest link, longest way) when every chip of one axis sends 1 byte `shift` places on."""
+    n, wraps = box.axes[0]
+    load, far = collections.Counter(), 0
+    for x in range(n if cyclic else n - shift):
+        target = (x + shift) % n
+        if wraps and n > 2:
+            ways = [step for step in (1, -1) if (target - x) * step % n == min(shift, n - shift)]
+        else:
+            ways = [1 if target > x else -1]
+        for step in ways:
+            at, hops = (x,), 0
+            while at != (target,):
+                other = box.neighbour(at, 0, step)
+                load[at, other] += 1 / len(ways)
+                at, hops = other, hops + 1
+            far = max(far, hops)
+    return max(load.values()), far
+
+
 def busiest(box, loads_of):
     """Bytes on the busiest link when the array is split in the best way over all orders of the axes."""
     orders = [loads_of(box, order) for order in itertools.permutations(range(len(box.axes)))]
@@ -134,48 +153,6 @@ def best_weights(table):
     return found.x[:-1]
 
 
-def least_gather(box):
-    """Bytes on the busiest link of the best all-gather there can be, by linear programming.
-
-    Each block spreads over what it buys of every link; it can reach a chip in full only if a flow of 1 from its
-    source to that chip fits into what it bought (and then trees that do so exist: Edmonds 1973).
-    """
-    links, chips = box.links(), box.chips
-    pairs = [(s, t) for s in chips for t in chips if s != t]
-    e, n = len(links), len(chips)
-    flows, bought = len(pairs) * e, n * e
-    size = flows + bought + 1
-    equal, right = [], []
-    for p, (source, target) in enumerate(pairs):
-        for chip in chips:
-            if chip == target:
-                continue
-            row = {}
-            for i, (a, b) in enumerate(links):
-                row[p * e + i] = row.get(p * e + i, 0) + (a == chip) - (b == chip)
-            equal.append(row)
-            right.append(1.0 if chip == source else 0.0)
-    under = []
-    for p, (source, _) in enumerate(pairs):
-        for i in range(e):
-            under.append({p * e + i: 1.0, flows + chips.index(source) * e + i: -1.0})
-    for i in range(e):
-        under.append({flows + s * e + i: 1.0 for s in range(n)} | {size - 1: -1.0})
-    cost = np.zeros(size)
-    cost[-1] = 1.0
-    found = linprog(cost, A_ub=_sparse(under, size), b_ub=np.zeros(len(under)), A_eq=_sparse(equal, size), b_eq=right)
-    assert found.success, found.message
-    return found.fun
-
-
-def _sparse(rows, size):
-    from scipy.sparse import csr_matrix
-
-    at = [(r, c, v) for r, row in enumerate(rows) for c, v in row.items() if v]
-    r, c, v = zip(*at, strict=True)
-    return csr_matrix((v, (r, c)), shape=(len(rows), size))
-
-
 # ---- whole shards, hop by hop ----------------------------------------------------------------------------------
 
 
@@ -200,7 +177,8 @@ def rounds_of_gather(box):
 def _evenly(blocks, senders, possible):
     """Shares of blocks over senders, so that the busiest sender has least to send."""
     ways = [(b, s) for b in blocks for s in senders if possible(b, s)]
-    if not ways:
+    if len(ways) == len(blocks):  # no choice
+        yield from ((block, sender, 1.0) for block, sender in ways)
         return
     cost = np.r_[np.zeros(len(ways)), 1.0]
     whole = [[float(b == block) for b, _ in ways] + [0.0] for block in blocks]
@@ -353,142 +331,19 @@ def _way(box, order, source, target, chunk):
     return way
 
 
-# ---- switches ------------------------------------------------------------------------------------------------------
+def shared_axis(length, wraps, stride):
+    """Bytes on the busiest link of an axis when every group of chips `stride` apart gathers 1 byte a chip.
 
-
-def play_ring_gather(n, hop_s=0.0):
-    """All-gather through a switch: in each of n - 1 steps every chip passes on the block it got last."""
-    holds = {chip: [chip] for chip in range(n)}
-    out, into, seconds = collections.Counter(), collections.Counter(), 0.0
-    for _ in range(n - 1):
-        sends = [(chip, (chip + 1) % n, holds[chip][-1]) for chip in range(n)]
-        for sender, receiver, block in sends:
-            out[sender] += 1
-            into[receiver] += 1
-            holds[receiver].append(block)
-        seconds += hop_s + 1
-    assert all(sorted(blocks) == list(range(n)) for blocks in holds.values())
-    return seconds, max([*out.values(), *into.values()], default=0)
-
-
-def in_order_tree(chips):
-    """{chip: (parent, depth)} of a balanced search tree over chips 1.. with the first chip above it.
-
-    The inside chips are those at even places, as NCCL builds it, so that a second tree shifted by one has them at
-    the leaves.
+    A block goes from chip to chip of its group, through the chips between; all groups do so at once.
     """
-    found = {}
-
-    def build(places, parent, depth):
-        if not places:
-            return
-        top = max(places, key=lambda p: (p & -p, -p))  # the place with most trailing zeros
-        found[chips[top]] = parent, depth
-        build([p for p in places if p < top], chips[top], depth + 1)
-        build([p for p in places if p > top], chips[top], depth + 1)
-
-    found[chips[0]] = None, 0
-    build(list(range(1, len(chips))), chips[0], 1)
-    return found
-
-
-def play_double_tree(n):
-    """(bytes the busiest chip sends, steps) of an all-reduce of n bytes over two trees, half of the array on each."""
-    trees = [in_order_tree(list(range(n)))]
-    second = list(range(n))[::-1] if n % 2 == 0 else [(i + 1) % n for i in range(n)]
-    trees.append(in_order_tree(second))
-    sent = collections.Counter()
-    for tree in trees:
-        for chip, (parent, _) in tree.items():
-            if parent is not None:
-                sent[chip] += n / 2  # the partial sum, up
-                sent[parent] += n / 2  # the result, down
-    depth = max(depth for tree in trees for _, depth in tree.values())
-    return max(sent.values(), default=0), 2 * depth
-
-
-def play_switch_reduce(n, own):
-    """Bytes on one chip's link, out and in, when the switch adds: its own share too, or only others'."""
-    out, into = 0.0, 0.0
-    for owner in range(n):  # one of n blocks of 1 byte is added up for each owner, then sent to all; we are chip 0
-        if owner != 0 or own:
-            out += 1  # our part of the sum
-        if owner == 0:
-            into += 1  # the sum
-            out += 1  # to all
-        if owner != 0 or own:
-            into += 1  # the owner's result, multicast
-    return max(out, into)
-
-
-def play_exchange(n):
-    """Bytes in or out of the busiest chip when each sends each of the others 1 byte."""
-    sent = collections.Counter(s for s, t in itertools.permutations(range(n), 2))
-    return max(sent.values(), default=0)
-
-
-# ---- nodes of GPUs on a network --------------------------------------------------------------------------------------
-
-
-def play_two_levels(nodes, gpus, nvlink, card, hops=(0.0, 0.0)):
-    """(seconds, NVLink seconds, card seconds) of an all-gather of 1 byte a GPU: along each rail, then in each node."""
-    blocks = {(m, g): {(m, g)} for m in range(nodes) for g in range(gpus)}
-    seconds, busy = 0.0, collections.Counter()
-    last = {chip: [chip] for chip in blocks}
-    for _ in range(nodes - 1):  # every card passes on what it got last
-        passed = {(m, g): last[m, g] for m, g in blocks}
-        for (m, g), what in passed.items():
-            busy["card", m, g] += len(what) / card
-            last[(m + 1) % nodes, g] = what
-            blocks[(m + 1) % nodes, g] |= set(what)
-        seconds += hops[1] + max(map(len, passed.values())) / card
-    last = {chip: sorted(what) for chip, what in blocks.items()}
-    for _ in range(gpus - 1):
-        passed = {(m, g): last[m, g] for m, g in blocks}
-        for (m, g), what in passed.items():
-            busy["nvlink", m, g] += len(what) / nvlink
-            last[m, (g + 1) % gpus] = what
-            blocks[m, (g + 1) % gpus] |= set(what)
-        seconds += hops[0] + max(map(len, passed.values())) / nvlink
-    assert all(len(what) == nodes * gpus for what in blocks.values())
-    worst = {kind: max((t for (k, *_), t in busy.items() if k == kind), default=0.0) for kind in ("nvlink", "card")}
-    return seconds, worst["nvlink"], worst["card"]
-
-
-def play_flat_rings(nodes, gpus):
-    """(bytes on the busiest NVLink, on the busiest card, longest way) of ring all-reduces, one ring a card.
-
-    Ring r leaves each node by GPU r and enters the next by GPU r + 1; every ring carries its share of 1 byte.
-    """
-    n = nodes * gpus
-    nvlink, card = collections.Counter(), collections.Counter()
-    for ring in range(gpus):
-        inside = [(ring + 1 + i) % gpus for i in range(gpus)]
-        order = [(m, g) for m in range(nodes) for g in inside]
-        for i, chip in enumerate(order):
-            other = order[(i + 1) % n]
-            kind = nvlink if chip[0] == other[0] and gpus > 1 else card
-            kind[chip] += 2 * (n - 1) / n / gpus
-    crossings = [sum(order[(i + j) % n][0] != order[(i + j + 1) % n][0] for j in range(n - 1)) for i in range(n)]
-    return max(nvlink.values(), default=0.0), max(card.values(), default=0.0), (n - 1 - max(crossings), max(crossings))
-
-
-def shared_axis(length, wraps, stride, size):
-    """Bytes on the busiest link of an axis when every group of chips `stride` apart gathers 1 byte a chip."""
     box, load = Box([(length, wraps)]), collections.Counter()
-    for first in range(stride):
-        chips = [first + stride * i for i in range(size)]
-        small = Box([(size, wraps and size * stride == length)])
-        for (sender, receiver), share in gather_along(small, (0,)).items():
-            a, b = chips[sender[0]], chips[receiver[0]]
-            step = 1 if (b - a) % length == stride else -1
-            while a != b:
-                c = box.neighbour((a,), 0, step)[0]
-                load[a, c] += share
-                a = c
+    size = length // stride
+    for first, place in itertools.product(range(stride), range(size)):
+        for step in (1, -1):
+            reach = (size - 1) / 2 if wraps else (size - 1 - place if step == 1 else place)
+            at = (first + stride * place,)
+            for hop in range(stride * -int(-reach // 1)):  # to the last chip of the group that side, or half of it
+                other = box.neighbour(at, 0, step)
+                load[at, other] += min(1.0, reach - hop // stride)
+                at = other
     return max(load.values(), default=0.0)
-
-
-def ceil_log2(n):
-    """Rounds in which a number of chips that doubles reaches n."""
-    return math.ceil(math.log2(n)) if n > 1 else 0

@@ -3,13 +3,12 @@
 Bandwidths are of ONE direction. GPU: what one GPU's NVLinks carry. Scale-out: what its network card carries.
 """
 
-import math
 from dataclasses import dataclass
 
 from scaling_lib.hardware.catalog import chip as chip_named
-from scaling_lib.hardware.specs import GpuChip
 from scaling_lib.hardware.links import Switch
 from scaling_lib.hardware.rules import ClusterRules, cluster_rules
+from scaling_lib.hardware.specs import GpuChip
 from scaling_lib.units import ScalingError, UnknownLink, positive, si
 
 
@@ -169,6 +168,6 @@ class GpuCluster:
 
 
 def _whole(name, n):
-    if type(n) is not int or n < 1 or not math.isfinite(n):
+    if type(n) is not int or n < 1:
         raise ScalingError(f"{name} must be a whole number of GPUs, 1 or more, got {n!r}")
     return n

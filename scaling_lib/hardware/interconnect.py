@@ -8,10 +8,10 @@ import math
 from dataclasses import dataclass, field
 
 from scaling_lib.hardware.catalog import chip as chip_named
-from scaling_lib.hardware.specs import TpuChip
 from scaling_lib.hardware.links import Axis, Switch, Torus
 from scaling_lib.hardware.rules import SliceRules, slice_rules
 from scaling_lib.hardware.shapes import legal_shape, parse_name, text, wraps_of
+from scaling_lib.hardware.specs import TpuChip
 from scaling_lib.units import ScalingError, UnknownLink
 
 

@@ -118,9 +118,8 @@ class Mesh:
           ScalingError: an axis twice.
         """
         if isinstance(axes, str):
-            names = (axes,) if axes in self.sizes else tuple(part.strip() for part in axes.split(","))
-            if len(names) == 1 and axes not in self.sizes and all(letter in self.sizes for letter in axes):
-                names = tuple(axes)
+            letters = axes and axes not in self.sizes and all(letter in self.sizes for letter in axes)
+            names = tuple(axes) if letters else tuple(part.strip() for part in axes.split(","))
         else:
             names = tuple(axes) if isinstance(axes, tuple | list) else (axes,)
         for name in names:
@@ -225,4 +224,5 @@ def _owned(name, given, keys):
 
 def _axis(piece, length, wraps):
     """The part of a hardware axis as the group sees it: it wraps only if the group goes all the way round."""
-    return Axis(piece.size, wraps and piece.size * piece.stride == length and piece.size > 2, piece.stride)
+    all_round = piece.size * piece.stride == length and length > 2
+    return Axis(piece.size, wraps and all_round, piece.stride)

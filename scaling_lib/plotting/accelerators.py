@@ -143,8 +143,7 @@ def bandwidth_ladder(chips=("tpu-v5e", "tpu-v5p", "h100")):
     rates = {c.title: [_rate(c, links) for links in LADDER.values()] for c in chips}
     at, thick = np.arange(len(LADDER))[::-1], 0.8 / len(chips)
     with style.book_style():
-        figure, axes = style.new_axes("", size=(4.8, 4.2))
-        axes.set_title("Each step away from the arithmetic\nhas less bandwidth")
+        figure, axes = style.new_axes("Each step away from the arithmetic has less bandwidth", size=(4.8, 4.2))
         for k, (c, color) in enumerate(zip(chips, style.SERIES, strict=False)):
             values = np.array([rate or np.nan for rate in rates[c.title]]) / 1e9
             bars = axes.barh(at + 0.4 - thick * (k + 0.5), values, height=thick * 0.9, color=color)
