@@ -21,7 +21,8 @@ def test_the_tile_is_the_chips_own():
 
 
 def test_the_prediction_falls_just_above_a_multiple(monkeypatch):
-    monkeypatch.setattr(tiles, "_matmul_rate", lambda device, dtype, m, n, share, calls: Spread(1e12, 9e11, 1.1e12, 5))
+    alike = Spread(1e12, 9e11, 1.1e12, 5)
+    monkeypatch.setattr(tiles, "_square_rates", lambda device, sides, *more: dict.fromkeys(sides, alike))
     found = referee.measure_tiles(Like(platform="tpu", device_kind="TPU v5 lite"))
     assert found.tile == 128 and found.dtype == "bf16"
     predicted = {size.n: size.predicted_flops_per_s for size in found.sizes}

@@ -4,7 +4,7 @@ import html
 from dataclasses import dataclass
 
 from scaling_lib.referee.devices import catalogue_chip, this_device
-from scaling_lib.referee.measure import Spread, _device_name, _matmul_rate
+from scaling_lib.referee.measure import _DTYPES, Spread, _device_name, _matmuls, _rates
 from scaling_lib.systolic import padded_size
 from scaling_lib.units import positive, si
 
@@ -78,13 +78,22 @@ def measure_tiles(device=None, *, seconds=2.0):
     step = max(tile, 64)
     sides = (whole - step, whole - step + 1, whole - step // 2, whole, whole + 1, whole + step)
     dtype, calls = ("f32", 1) if on_cpu else ("bf16", 20)
-    rates = {n: _matmul_rate(device, dtype, n, n, seconds / len(sides), calls) for n in sides}
+    rates = _square_rates(device, sides, _DTYPES[dtype], calls, seconds)
     best = rates[whole].median
     sizes = []
     for n, rate in rates.items():
         padded = int(padded_size(n, tile))
         sizes.append(MeasuredSize(n, padded, best * (n / padded) ** 2, rate))
     return MeasuredTiles(_device_name(device), dtype, tile, tuple(sizes))
+
+
+def _square_rates(device, sides, dtype, calls, seconds):
+    """{side: Spread} of square products, run in turn so that a busy moment of the machine falls on all alike."""
+    import jax
+
+    with jax.default_device(device):
+        tasks = [task for n in sides for task in _matmuls((n,), n, dtype, calls)]
+        return dict(zip(sides, _rates(tasks, seconds), strict=True))
 
 
 def tile_of(device):
