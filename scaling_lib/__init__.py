@@ -51,7 +51,6 @@ __all__ = [
     "CatalogError",
     "Chip",
     "GpuChip",
-    "Masked",
     "Origin",
     "Price",
     "Reason",
@@ -93,9 +92,31 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    if name == "Masked":  # brings numpy.ma, which is slow to import
-        from scaling_lib.masked import Masked
+# Loaded when asked for: chips and rooflines need none of it. Masked brings numpy.ma, which is slow to import.
+_LAZY = {
+    "masked": ("Masked",),
+    "hardware": ("AxisLinks", "GpuCluster", "Mesh", "MultiSlice", "Switch", "Torus", "TpuSlice"),
+    "hardware.shapes": ("UnknownSlice",),
+    "collectives": (
+        "CollectiveTime",
+        "all_gather_time",
+        "all_reduce_time",
+        "all_to_all_time",
+        "permute_time",
+        "reduce_scatter_time",
+        "transfer_time",
+    ),
+    "systolic": ("SystolicRun", "padded_size", "systolic_cycles", "systolic_matmul", "systolic_utilisation"),
+    "tiling": ("TileWalk", "tile_bytes", "tile_intensity", "tiled_matmul_bytes", "walk_tiles"),
+    "traffic": ("Bandwidths", "bandwidths", "bus_factor", "ragged_share", "wire_factor"),
+}
+_MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}
+__all__ += sorted(_MODULE_OF)
 
-        return Masked
+
+def __getattr__(name):
+    if name in _MODULE_OF:
+        import importlib
+
+        return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

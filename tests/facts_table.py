@@ -15,7 +15,10 @@ def load(*stems):
 
 def no_counterpart():
     """{"id" or "id/key": why the library has nothing to compare}."""
-    return json.loads((FACTS / "no_counterpart.json").read_text("utf-8"))
+    listed = {}
+    for path in sorted(FACTS.glob("no_counterpart*.json")):
+        listed |= json.loads(path.read_text("utf-8"))
+    return listed
 
 
 def inputs(fact):

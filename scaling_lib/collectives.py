@@ -1,0 +1,350 @@
+r"""How long collectives take on tori, switches and hierarchies of both: exact bytes on the busiest link, exact hops.
+
+*Bandwidth* part: the bytes that the busiest link must carry in one direction, over its rate. *Latency* part: the fixed
+cost of the hops on the longest way. `lower_s` lets everything overlap (hops are pipelined, and so are levels);
+`upper_s` nothing (each hop waits for its whole shard, each level for the one before).
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+from scaling_lib.estimate import binding, lower_s, upper_s
+from scaling_lib.hardware.links import Switch, Torus
+from scaling_lib.traffic import wire_factor
+from scaling_lib.units import ScalingError, non_negative, plain, sealed
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveTime:
+    """How long one collective takes. Fields may be arrays.
+
+    Attributes:
+      stages: {link: seconds it is busy}: ici, nvlink, scaleout, dcn.
+      latency_s: fixed cost of the hops on the longest way [s].
+
+    >>> t = CollectiveTime({"nvlink": 2.0, "scaleout": 5.0}, 1.0)
+    >>> t.bandwidth_s, t.lower_s, t.upper_s, t.bound, t.busiest
+    (5.0, 5.0, 8.0, 'network', 'scaleout')
+    """
+
+    stages: dict
+    latency_s: float
+
+    @property
+    def bandwidth_s(self):
+        """Time the busiest link is busy [s]."""
+        return lower_s(*self.stages.values())
+
+    @property
+    def lower_s(self):
+        """Everything overlaps: the larger of bandwidth and latency [s]."""
+        return lower_s(self.bandwidth_s, self.latency_s)
+
+    @property
+    def upper_s(self):
+        """Nothing overlaps: every stage in turn, and the latency [s]."""
+        return upper_s(*self.stages.values(), self.latency_s)
+
+    @property
+    def bound(self):
+        """What takes longer: network or latency."""
+        return binding(network=self.bandwidth_s, latency=self.latency_s)
+
+    @property
+    def busiest(self):
+        """The link that is busy longest."""
+        return binding(**self.stages)
+
+    def __add__(self, other):
+        """One after the other: a collective that needs the result of the first."""
+        links = dict.fromkeys([*self.stages, *other.stages])
+        return CollectiveTime(
+            {link: upper_s(self.stages.get(link, 0.0), other.stages.get(link, 0.0)) for link in links},
+            upper_s(self.latency_s, other.latency_s),
+        )
+
+
+def all_gather_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
+    r"""Time to all-gather an array A[I_X, ...] -> A[I, ...] over mesh axes.
+
+    Every chip of N starts with nbytes/N and ends with nbytes. On a torus the chip with the fewest links is the
+    limit: it takes in all but its own shard, and the array can be split so that all its links finish together.
+
+    .. math:: T = \frac{N-1}{N}\,\frac{V}{\sum_i d_i W}, \quad d_i = 2 \text{ on a ring}, 1 \text{ on a line}
+
+    A mesh axis that shares the links of a hardware axis with k groups has d_i/k; then the slowest subset of axes
+    binds. Through a switch T = (N-1)/N · V/W. In a hierarchy the outer level moves V/N_inner a chip.
+
+    Args:
+      nbytes: V, the whole array of one group, as it is after gathering [bytes]. An array that other mesh axes
+        shard as well counts divided by them. Broadcasts.
+      mesh: a `Mesh`, or a machine (`TpuSlice`, `MultiSlice`, `GpuCluster`) all of which takes part.
+      axes: mesh axis or axes: "X", "XY", ("X", "Y"); None for all.
+      hop_latency_s: fixed cost of one hop on every level [s]; the catalogue's unless given. Broadcasts.
+
+    Returns:
+      CollectiveTime: `.bandwidth_s`, `.latency_s`, `.lower_s`, `.upper_s`, `.bound`; all times [s].
+
+    Raises:
+      UnknownAxis: `mesh` has no such axis (names those it has).
+      ScalingError: nbytes is negative or not finite.
+
+    Assumes: links idle otherwise; equal shards; a balanced split over several axes. Whole shards hop by hop take
+      `upper_s` on tori of rings, on one line and through switches; small chunks come down to `lower_s` everywhere.
+    Source: smallest cuts, and link-level simulation (tests/link_simulator.py, which shares no code with this file).
+
+    >>> from scaling_lib.hardware import Mesh, TpuSlice
+    >>> all_gather_time(34e6, Mesh(TpuSlice("tpu-v5e", (16, 16)), X=16, Y=16), "X").bandwidth_s
+    0.000354166...
+    """
+    return _timed(_gather, nbytes, mesh, axes, hop_latency_s)
+
+
+def reduce_scatter_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
+    """Time to reduce-scatter an array A[I]{U_X} -> A[I_X]: an all-gather run backwards, and as long.
+
+    Args and returns: as `all_gather_time`; nbytes is the array of one group before it is scattered.
+
+    >>> from scaling_lib.hardware import GpuCluster
+    >>> reduce_scatter_time(1e9, GpuCluster("b200", 8)).bandwidth_s
+    0.00097222...
+    """
+    return _timed(_gather, nbytes, mesh, axes, hop_latency_s)
+
+
+def all_reduce_time(nbytes, mesh, axes=None, *, algorithm=None, hop_latency_s=None):
+    """Time to all-reduce an array A[I]{U_X} -> A[I].
+
+    Args:
+      nbytes: the array of one group: what every chip holds before and after [bytes]. Broadcasts.
+      mesh, axes, hop_latency_s: as for `all_gather_time`.
+      algorithm: None: reduce-scatter level by level, then all-gather back: twice an all-gather.
+        On one torus axis "pipelined": both halves at once; no gain on a ring, but a line moves only V instead of
+        2(n-1)/n · V over its busiest link. On switches "ring": one ring through all chips and nodes; "tree": double
+        binary trees, 2V on a busy link but 2·log2(n) steps; "nvls": the node's switch adds, and each chip also
+        sends and receives its own share, (n+1)/n · V; "sharp": in-network reduction at its best, V, on every level.
+
+    Raises:
+      ScalingError: the machine cannot do that algorithm; the message says which it can.
+
+    Assumes: as `all_gather_time`. The bounds are those of the algorithm: where there are lines "pipelined" goes below
+      the first. Switches that add reach about 1.3 times a ring's rate in practice, not 1.75.
+
+    >>> from scaling_lib.hardware import GpuCluster
+    >>> node = GpuCluster("h100", 8)
+    >>> [round(1e6 * all_reduce_time(1e9, node, algorithm=a).bandwidth_s) for a in (None, "tree", "nvls", "sharp")]
+    [3889, 4444, 2500, 2222]
+    """
+    if algorithm is None:
+        once = _timed(_gather, nbytes, mesh, axes, hop_latency_s)
+        return once + once
+    return _timed(_chosen(algorithm, mesh.group(axes)), nbytes, mesh, axes, hop_latency_s)
+
+
+def all_to_all_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
+    r"""Time of an all-to-all A[I_X, J] -> A[I, J_X]: every chip sends 1/N of what it has to every chip.
+
+    On a torus with shortest ways the busiest link lies in the middle of the slowest axis:
+
+    .. math:: T = \max_i \frac{\lfloor n_i^2/4 \rfloor}{d_i\, n_i\, N}\,\frac{V}{W}
+
+    which is V/(8W) on a long ring, V/(4W) on a line. Through a switch T = (N-1)/N² · V/W.
+
+    Args:
+      nbytes: V, the whole array of one group, all chips together [bytes]. Broadcasts.
+      mesh, axes, hop_latency_s: as for `all_gather_time`.
+
+    Assumes: equal blocks; the half-way block of an even ring is split over both ways round.
+    Source: the cut across the slowest axis, which ways along one axis after another meet.
+
+    >>> from scaling_lib.hardware import Mesh, TpuSlice
+    >>> all_to_all_time(1e9, TpuSlice("tpu-v5e", (16, 16))).bandwidth_s
+    0.00017361...
+    """
+    return _timed(_exchange, nbytes, mesh, axes, hop_latency_s)
+
+
+def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s=None):
+    """Time to send from every chip to the one `shift` places on, along a mesh axis.
+
+    On one torus axis of n the busiest link carries min(shift, n - shift) messages. On several axes the chips are
+    taken in ring order, and a message goes along that ring. Through a switch one message leaves each chip.
+
+    Args:
+      nbytes: what one chip sends [bytes]. Broadcasts.
+      mesh, axes, hop_latency_s: as for `all_gather_time`.
+      shift: places, 1 to n - 1.
+      cyclic: the last chips send to the first; on a line that is the long way back.
+
+    >>> from scaling_lib.hardware import Mesh, TpuSlice
+    >>> t = permute_time(45e6, Mesh(TpuSlice("tpu-v5e", (4, 8)), X=4, Y=8), "X")
+    >>> t.bandwidth_s, t.latency_s
+    (0.001, 3e-06)
+    """
+    n = math.prod(level.n for level in mesh.group(axes))
+    if type(shift) is not int or not (1 <= shift < n or n == shift == 1):
+        raise ScalingError(f"shift must be a whole number of places from 1 to {max(n - 1, 1)}, got {shift!r}")
+    return _timed(lambda levels: _shifted(levels, shift, cyclic), nbytes, mesh, axes, hop_latency_s)
+
+
+def transfer_time(nbytes, torus, source, target, *, hop_latency_s=None):
+    """Time to send an array from one chip of a slice to another.
+
+    It is split over all links that lead there: one for each axis along which the chips differ, both half-way round.
+
+    Args:
+      nbytes: the array [bytes]. Broadcasts.
+      torus: a `TpuSlice`; source, target: coordinates of the two chips.
+      hop_latency_s: fixed cost of one hop [s].
+
+    >>> from scaling_lib.hardware import TpuSlice
+    >>> t = transfer_time(2 * 8 * 128 * 8192, TpuSlice("tpu-v5e", (4, 4)), (0, 0), (3, 3))
+    >>> t.latency_s, t.upper_s
+    (6e-06, 0.000192413...)
+    """
+    hops, ports = torus.distance(source, target), torus.ways(source, target)
+    (volume,), reason = plain(non_negative("nbytes", nbytes))
+    time_s = volume / (max(ports, 1) * torus.link_bytes_per_s) if ports else 0 * volume
+    hop_s = torus.rules.ici_hop_s if hop_latency_s is None else non_negative("hop_latency_s", hop_latency_s)
+    return CollectiveTime({"ici": sealed(reason, time_s)}, hops * hop_s)
+
+
+def _timed(cost, nbytes, mesh, axes, hop_latency_s):
+    """`cost(levels)` gives [(level, share of nbytes on its busiest link, hops)]; this turns it into seconds."""
+    levels = mesh.group(axes)
+    hop = None if hop_latency_s is None else non_negative("hop_latency_s", hop_latency_s)
+    (volume,), reason = plain(non_negative("nbytes", nbytes))
+    stages, latency = {}, 0.0
+    for level, share, hops in cost(levels):
+        stages[level.name] = sealed(reason, volume * (share / _rate(level)))
+        latency = latency + hops * (level.hop_s if hop is None else hop)
+    return CollectiveTime(stages, latency)
+
+
+def _rate(level):
+    return level.link_bytes_per_s if isinstance(level, Torus) else level.chip_bytes_per_s
+
+
+def _gather(levels):
+    """All-gather: what an inner level has gathered from outside counts V there, and V/N_inner outside."""
+    inner = 1
+    for level in levels:
+        yield level, _gathered(level) / inner, level.hops if isinstance(level, Torus) else level.n - 1
+        inner *= level.n
+
+
+def _gathered(level):
+    """Share of the array on the busiest link of an all-gather."""
+    if isinstance(level, Switch):
+        return (level.n - 1) / level.n
+    subsets = (s for k in range(1, len(level.axes) + 1) for s in itertools.combinations(level.axes, k))
+    cuts = [(math.prod(a.length for a in some) - 1) / sum(a.ways for a in some) for some in subsets]
+    return max(cuts, default=0.0) / level.n
+
+
+def _exchange(levels):
+    """All-to-all: pairs that differ on an outer level go over that level, the others stay inside."""
+    for i, level in enumerate(levels):
+        inner = math.prod(other.n for other in levels[:i])
+        outer = math.prod(other.n for other in levels[i + 1 :])
+        hops = level.hops if isinstance(level, Torus) else min(level.n - 1, 1)
+        yield level, _exchanged(level) / inner / outer**2, hops
+
+
+def _exchanged(level):
+    """Share of the array on the busiest link of an all-to-all."""
+    if isinstance(level, Switch):
+        return (level.n - 1) / level.n**2
+    shares = [(a.length**2 // 4) / (a.ways * a.length * level.n) for a in level.axes]
+    return max(shares, default=0.0)
+
+
+def _shifted(levels, shift, cyclic):
+    """Permute: the slowest level that a message crosses."""
+    level = levels[-1]
+    if isinstance(level, Switch):
+        yield level, float(level.n > 1), min(level.n - 1, 1)
+        return
+    if not level.axes:
+        yield level, 0.0, 0
+        return
+    wraps, stride, n = _as_ring(level)
+    near, far = min(shift, n - shift), max(shift, n - shift)
+    load = n / 4 if wraps and 2 * shift == n else near  # half-way round: both ways
+    yield level, stride * load, stride * (near if wraps else far if cyclic else shift)
+
+
+def _as_ring(torus):
+    """(closed, stride, chips) of the ring order of a torus: one axis as it is; several make a ring if one is even."""
+    if len(torus.axes) == 1:
+        (axis,) = torus.axes
+        return axis.wraps, axis.stride, axis.length
+    return torus.n % 2 == 0, max(axis.stride for axis in torus.axes), torus.n
+
+
+def _chosen(algorithm, levels):
+    """The cost function of an all-reduce algorithm that these levels can run."""
+    known = {}
+    if all(isinstance(level, Switch) for level in levels) and levels[0].name != "dcn":
+        known = {"ring": _flat_ring, "tree": _tree}
+        if levels[0].reduces:
+            known |= {"sharp": _sharp} | ({"nvls": _nvls} if levels[0].name == "nvlink" else {})
+    elif isinstance(levels[0], Torus) and len(levels) == 1 and len(levels[0].axes) == 1:
+        known = {"pipelined": _pipelined}
+    if algorithm not in known:
+        what = "; ".join(map(str, levels))
+        raise ScalingError(f"algorithm must be {', '.join(['None', *known])} on {what}; got {algorithm!r}")
+    return known[algorithm]
+
+
+def _pipelined(levels):
+    """Scattering and gathering at once: together they load every link of a line alike, with the whole array."""
+    (level,) = levels
+    (axis,) = level.axes
+    n = axis.length
+    yield level, axis.stride * ((n - 1) / n if axis.wraps else 1.0), 2 * level.hops
+
+
+def _flat_ring(levels):
+    """One ring through all chips and once through every node. All links work at once: the slowest counts."""
+    n = math.prod(level.n for level in levels)
+    share = 2 * (n - 1) / n
+    if len(levels) == 1:
+        yield levels[0], share, 2 * (n - 1)
+        return
+    node, network = levels
+    # One ring a card: each crosses a node's bounds by another card, and uses that GPU's NVLinks in all rings but one.
+    inside, between = share * (node.n - 1) / node.n, share / node.n
+    if inside / _rate(node) < between / _rate(network):
+        inside = 0.0
+    else:
+        between = 0.0
+    yield node, inside, 2 * (n - 1 - network.n)
+    yield network, between, 2 * network.n
+
+
+def _tree(levels):
+    """Reduce up and broadcast down two trees in which no chip is inside both, half of the array on each."""
+    *insides, top = levels
+    inner = 1
+    for level in insides:
+        yield level, 2 * _gathered(level) / inner, 2 * (level.n - 1)
+        inner *= level.n
+    yield top, wire_factor("all_reduce", top.n, "tree") / inner, 2 * math.ceil(math.log2(top.n))
+
+
+def _nvls(levels):
+    """The node's switch adds and spreads; between nodes a ring."""
+    node, *others = levels
+    yield node, wire_factor("all_reduce", node.n, "nvls"), 2 * min(node.n - 1, 1)
+    for level in others:
+        yield level, 2 * _gathered(level) / node.n, 2 * (level.n - 1)
+
+
+def _sharp(levels):
+    """Switches add on every level."""
+    inner = 1
+    for level in levels:
+        yield level, wire_factor("all_reduce", level.n, "sharp") / inner, 2 * min(level.n - 1, 1)
+        inner *= level.n
