@@ -54,6 +54,8 @@ def read_cells(text: str, name: str) -> list[Cell]:
     for cell in notebook.cells:
         tags = tuple(cell.metadata.get("tags", ()))
         line = next(starts) if cell.cell_type == "code" else 0
+        if line and not cell.source.strip():
+            raise TextFault(f"{name}:{line}: the code cell is empty")
         if cell.source.strip():
             found.append(Cell(cell.cell_type, cell.source, tags, line, dict(cell.metadata)))
     return found

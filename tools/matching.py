@@ -14,7 +14,10 @@ def chapter_of(stem: str) -> str:
     >>> chapter_of("ch01_rooflines"), chapter_of("app_a_gpus")
     ('ch01', 'app_a')
     """
-    return re.match(r"app_[a-z]|ch\d\d", stem)[0]
+    match = re.match(r"(app_[a-z]|ch\d\d)_\w", stem)
+    if not match:
+        raise TextFault(f"{stem}.md: the name must read chNN_topic.md or app_x_topic.md")
+    return match[1]
 
 
 def target(key: str) -> str:

@@ -2,6 +2,11 @@
 
 python tools/notebooks.py [STEM ...]   writes the notebooks, and the files that state the public address
 python tools/notebooks.py --check      writes nothing; fails, and says where, if a file is not what the text gives
+
+A text is MyST markdown, cells of prose parted by `+++`. In exercises each question has a prompt below its target
+`(ch01-q1)=`, a code cell tagged `answer` and one tagged `check`, each also with the key, `ch01.q1`. A cell of prose
+tagged `solution` (`+++ {"tags": ["solution"]}`) is shown with the solutions only. A chapter's guess box is tagged
+`guess`.
 """
 
 import argparse

@@ -134,13 +134,14 @@ def measured_roofline(measured):
     ridge, ratio = measured.ridge_point, attained / predicted
     x = np.geomspace(min(intensity.min(), ridge) / 3, max(intensity.max(), ridge) * 3, 200)
     with style.book_style():
-        figure, axes = style.new_axes(f"This machine's ridge is at {ridge:.3g} FLOPs per byte")
+        figure, axes = style.new_axes(f"This machine's ridge: {ridge:.3g} FLOPs per byte")
         _two_colours(axes, x, np.minimum(peak, stream * x) / 1e9, x < ridge, "-", COLORS["hbm"])
         axes.plot(intensity, predicted / 1e9, "o", mfc="none", mec=INK, ms=8)
         axes.plot(intensity, attained / 1e9, "x", color=INK, ms=6, mew=2)
         for p in measured.points:
             where = {"xytext": (8, -10), "fontsize": 8}
             style.direct_label(axes, p.intensity, p.flops_per_s.median / 1e9, f"B = {p.batch}", INK, **where)
+        axes.margins(y=0.12)
         _name_axes(axes, "intensity (FLOPs per byte); ○ predicted, × measured", "GFLOP/s", subs=(1, 3))
     says = (
         f"On {measured.device} the measured peak is {si(peak, 'FLOP/s')} and the measured bandwidth "

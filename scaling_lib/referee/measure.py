@@ -9,7 +9,7 @@ import numpy as np
 
 from scaling_lib.referee.devices import this_device
 from scaling_lib.roofline import matmul_work
-from scaling_lib.units import ScalingError, positive, si
+from scaling_lib.units import ScalingError, bytes_per_element, positive, si
 
 _DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
@@ -85,9 +85,10 @@ class MeasuredRoofline:
 def measure_roofline(device=None, *, dtype=None, seconds=4.0):
     """Measure a roofline: peak of a large matmul, bandwidth of a stream, and matmuls of growing batch between.
 
-    Each is run several times; medians are reported with their quartiles. The stream reads an array far larger than any
-    cache once (a sum), or reads two and writes one in place; the faster of both counts. The peak is the fastest matmul
-    seen. Intensities count each operand and the result moved once.
+    All are run in turn, round after round, so that a busy moment of the machine falls on all alike; medians are
+    reported with their quartiles. The stream reads an array as large as the matmuls' weights once (a sum), or reads
+    two and writes one in place; the faster counts. (A server's CPU may keep part of it in cache: the matmuls see that
+    bandwidth too.) The peak is the fastest matmul seen. Intensities count each operand and the result moved once.
 
     Args:
       device: jax device; `this_device()` by default.
@@ -100,6 +101,8 @@ def measure_roofline(device=None, *, dtype=None, seconds=4.0):
     Raises:
       ScalingError: an unknown dtype, or seconds not positive.
     """
+    import jax
+
     seconds = positive("seconds", seconds)
     device = this_device() if device is None else device
     on_cpu = device.platform == "cpu"
@@ -107,9 +110,12 @@ def measure_roofline(device=None, *, dtype=None, seconds=4.0):
     if dtype not in _DTYPES:
         raise ScalingError(f"dtype: got {dtype!r}; a roofline is measured in {', '.join(_DTYPES)}")
     d, batches = (4096, (1, 4, 16, 64, 256, 512)) if on_cpu else (8192, (1, 8, 32, 128, 512, 2048, 8192))
-    share, calls = seconds / (len(batches) + 2), 1 if on_cpu else 20
-    stream = max(_stream_rates(device, share, calls), key=lambda s: s.median)
-    rates = [_matmul_rate(device, dtype, batch, d, share, calls) for batch in batches]
+    calls = 1 if on_cpu else 20  # enough to hide the time it takes to start one
+    with jax.default_device(device):
+        streams = _streams(int(d * d * bytes_per_element(dtype)), calls)
+        spreads = _rates([*streams, *_matmuls(batches, d, _DTYPES[dtype], calls)], seconds)
+    stream = max(spreads[: len(streams)], key=lambda s: s.median)
+    rates = spreads[len(streams) :]
     peak = max(rates, key=lambda s: s.median)
     points = []
     for batch, rate in zip(batches, rates, strict=True):
@@ -126,47 +132,52 @@ def _device_name(device):
     return f"the CPU ({cores} cores)"
 
 
-def _matmul_rate(device, dtype, batch, d, share, calls):
+def _matmuls(batches, d, dtype, calls):
+    """(FLOPs, what to run) of each batch, `calls` matmuls a run."""
     import jax
     import jax.numpy as jnp
 
-    with jax.default_device(device):
-        x, w = jnp.ones((batch, d), _DTYPES[dtype]), jnp.ones((d, d), _DTYPES[dtype])
-        matmul = jax.jit(lambda x, w: x @ w)
-        return _rate(2.0 * batch * d * d, lambda: [matmul(x, w) for _ in range(calls)], calls, share)
+    w, matmul = jnp.ones((d, d), dtype), jax.jit(lambda x, w: x @ w)
+
+    def one(batch):
+        x = jnp.ones((batch, d), dtype)
+        return calls * 2.0 * batch * d * d, lambda: [matmul(x, w) for _ in range(calls)]
+
+    return [one(batch) for batch in batches]
 
 
-def _stream_rates(device, share, calls):
-    """Bytes per second of reading once, and of a triad whose result takes the place of an operand."""
+def _streams(nbytes, calls):
+    """(bytes, what to run) of reading once, and of a triad whose result takes the place of an operand."""
     import jax
     import jax.numpy as jnp
 
-    n = 2**25  # 128 MiB of f32
-    with jax.default_device(device):
-        a, b = jnp.ones(n, jnp.float32), jnp.ones(n, jnp.float32)
-        total = jax.jit(jnp.sum)
-        yield _rate(4.0 * n, lambda: [total(b) for _ in range(calls)], calls, share / 2)
-        triad = jax.jit(lambda a, b: 0.5 * a + b, donate_argnums=0)
-        kept = [a]
+    n = nbytes // 4
+    kept, b = [jnp.ones(n, jnp.float32)], jnp.ones(n, jnp.float32)
+    total = jax.jit(jnp.sum)
+    triad = jax.jit(lambda a, b: 0.5 * a + b, donate_argnums=0)
 
-        def run():
-            for _ in range(calls):
-                kept[0] = triad(kept[0], b)
-            return kept
+    def triads():
+        for _ in range(calls):
+            kept[0] = triad(kept[0], b)
+        return kept
 
-        yield _rate(12.0 * n, run, calls, share / 2)
+    return [(calls * 4.0 * n, lambda: [total(b) for _ in range(calls)]), (calls * 12.0 * n, triads)]
 
 
-def _rate(amount, run, calls, share, least=5, most=50):
-    """Rate of `calls` calls that each do `amount`: at least 5 runs, more while they fit into `share` seconds."""
+def _rates(tasks, seconds, least=5, most=50):
+    """Spread of amount over time of each (amount, run): at least 5 rounds, more while `seconds` last."""
     import jax
 
-    times, end = [], None
-    jax.block_until_ready(run())  # compiles, and touches the memory
-    while len(times) < least or (time.perf_counter() < end and len(times) < most):
-        start = time.perf_counter()
-        end = end or start + share
-        jax.block_until_ready(run())
-        times.append(time.perf_counter() - start)
-    low, median, high = np.quantile(amount * calls / np.array(times), (0.25, 0.5, 0.75)).tolist()
-    return Spread(median, low, high, len(times))
+    for _, run in tasks:
+        jax.block_until_ready(run())  # compiles, and touches the memory
+    end, rounds = time.perf_counter() + seconds, []
+    while len(rounds) < least or (time.perf_counter() < end and len(rounds) < most):
+        times = []
+        for _, run in tasks:
+            start = time.perf_counter()
+            jax.block_until_ready(run())
+            times.append(time.perf_counter() - start)
+        rounds.append(times)
+    rates = np.array([amount for amount, _ in tasks]) / np.array(rounds)
+    quartiles = np.quantile(rates, (0.25, 0.5, 0.75), axis=0).T.tolist()
+    return [Spread(median, low, high, len(rounds)) for low, median, high in quartiles]
