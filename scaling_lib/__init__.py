@@ -106,6 +106,17 @@ _LAZY = {
         "reduce_scatter_time",
         "transfer_time",
     ),
+    "sharding": (
+        "NotationError",
+        "Plan",
+        "PlanTime",
+        "Product",
+        "Sharding",
+        "Step",
+        "parse_product",
+        "parse_sharding",
+        "plan_matmul",
+    ),
     "traffic": ("Bandwidths", "bandwidths", "bus_factor", "ragged_share", "wire_factor"),
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}

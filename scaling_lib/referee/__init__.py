@@ -10,6 +10,7 @@ from scaling_lib.referee.devices import DeviceError, catalogue_chip, make_mesh, 
 setup()
 
 from scaling_lib.referee import programs  # noqa: E402  (jax is set up first)
+from scaling_lib.referee.choice import CLASSES, Choice, partitioner_choice  # noqa: E402
 from scaling_lib.referee.hlo import Collective, FlopCount, HloError, collectives_in, flops_in  # noqa: E402
 from scaling_lib.referee.measure import MeasuredRoofline, measure_roofline  # noqa: E402
 from scaling_lib.referee.report import TpuReport  # noqa: E402
@@ -20,9 +21,12 @@ from scaling_lib.referee.tpu_compiler import (  # noqa: E402
     parse_topology,
     versions,
 )
+from scaling_lib.referee.verification import Verification, verify  # noqa: E402
 
 __all__ = [
+    "CLASSES",
     "CannotCompile",
+    "Choice",
     "Collective",
     "DeviceError",
     "FlopCount",
@@ -30,6 +34,7 @@ __all__ = [
     "MeasuredRoofline",
     "TopologyError",
     "TpuReport",
+    "Verification",
     "catalogue_chip",
     "collectives_in",
     "compile_for_tpu",
@@ -38,8 +43,10 @@ __all__ = [
     "measure_roofline",
     "mesh_devices",
     "parse_topology",
+    "partitioner_choice",
     "programs",
     "setup",
     "this_device",
+    "verify",
     "versions",
 ]

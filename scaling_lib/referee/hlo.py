@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Collective:
     group_size: int = 1
     arrays: int = 1  # more than one where XLA merged several into one
     note: str = ""
+    pairs: tuple = field(default=(), compare=False)  # (sender, receiver) of a permute
 
     def __repr__(self):
         axes = "?" if self.axes is None else ", ".join(self.axes) or "-"
@@ -169,7 +170,8 @@ def _collective(op, ins, inside, n_devices, sizes):
     nbytes = -(-whole * sum(a.elements * bits_per_element(a.dtype) for a in arrays) // 8)
     dtype = "/".join(dict.fromkeys(a.dtype for a in arrays))
     merged = 1 if op == "all-to-all" else len(arrays)  # its tuple form is one array in pieces
-    return Collective(op, elements, nbytes, axes, 1, dtype, group_size, merged, note)
+    pairs = tuple(groups) if op == "collective-permute" else ()
+    return Collective(op, elements, nbytes, axes, 1, dtype, group_size, merged, note, pairs)
 
 
 def _sends_padding(ins, inside):
@@ -212,6 +214,28 @@ def flops_in(compiled_or_text):
         else:
             counted += flops * (visit.times or 0)
     return FlopCount(counted, tuple(dict.fromkeys(missing)))
+
+
+@_whole
+def products_in(compiled_or_text):
+    """(FLOPs, elements of operands and result) of every matrix product that one device runs, as often as it runs it.
+
+    >>> products_in('''HloModule m
+    ...
+    ... ENTRY %main (x: f32[4,8], w: f32[8,2]) -> f32[4,2] {
+    ...   %x = f32[4,8]{1,0} parameter(0)
+    ...   %w = f32[8,2]{1,0} parameter(1)
+    ...   ROOT %y = f32[4,2]{1,0} dot(%x, %w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    ... }''')
+    [(128, 56)]
+    """
+    found = []
+    for visit in visits(parse_module(hlo_text(compiled_or_text))):
+        ins, inside = visit.instruction, visit.computation
+        if flops := _flops(ins, inside):
+            arrays = [inside[name].arrays[0] for name in ins.operands[:2]] + [ins.arrays[0]]
+            found += [(flops, sum(array.elements for array in arrays))] * (visit.times or 1)
+    return found
 
 
 # Custom calls that move, mark, sort or wait.

@@ -142,23 +142,25 @@ def _gathers(dims, unreduced, placed):
 
 
 def _exchanges(dims, unreduced):
-    """All-to-alls move the last axes of one dimension to the end of another."""
-    for d, axes in enumerate(dims):
-        for k in range(len(axes)):
-            for e in range(len(dims)):
-                if e != d:
-                    after = _with(_with(dims, d, axes[:k]), e, dims[e] + axes[k:])
-                    yield "all_to_all", axes[k:], (after, unreduced)
+    """All-to-alls move the last axes of some dimensions to the end of others, in any order."""
+    for kept in itertools.product(*(range(len(axes) + 1) for axes in dims)):
+        left = tuple(axes[:k] for axes, k in zip(dims, kept, strict=True))
+        open_ = [d for d, axes in enumerate(dims) if left[d] == axes]
+        moved = tuple(axis for axes, k in zip(dims, kept, strict=True) for axis in axes[k:])
+        if moved and open_:
+            for after in _scattered(left, moved, open_):
+                yield "all_to_all", moved, (after, unreduced)
 
 
-def _scattered(dims, added):
-    """Every way to put these axes behind those that dimensions have."""
+def _scattered(dims, added, open_=None):
+    """Every way to put these axes behind those that dimensions (all, or the `open_` ones) have."""
     ways = {dims}
     for axis in added:
         ways = {
             _with(w, d, (*axes[:at], axis, *axes[at:]))
             for w in ways
             for d, axes in enumerate(w)
+            if open_ is None or d in open_
             for at in range(len(dims[d]), len(axes) + 1)
         }
     return sorted(ways)

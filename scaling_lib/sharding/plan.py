@@ -64,7 +64,9 @@ class Plan:
         >>> [p.at({"I": i, "J": 8192, "K": 4096}).time.bound for i in (8, 4096)]
         ['memory', 'network']
         """
-        plain, padding = _padded(self.product, _whole_sizes(self.product, sizes), self.mesh, self._pad)
+        arrays = [array for step in self.steps for array in (*step.inputs, step.output)]
+        whole = _whole_sizes(self.product, sizes)
+        plain, padding = _padded((*self.product.arrays, *arrays), whole, self.mesh, self._pad)
         amounts = Amounts(self.product, plain, self.mesh, self.dtypes)
         steps = tuple(amounts.of(step) for step in self.steps)
         return Plan(self.product, plain, self.mesh, self.dtypes, steps, padding, None, self._pad)
@@ -153,7 +155,7 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", pad=False, use_idle=True,
     if not isinstance(mesh, Mesh):
         raise ScalingError(f"mesh must be a Mesh, for its links decide what is cheapest, got {mesh!r}")
     product = product if isinstance(product, Product) else parse_product(product, mesh)
-    plain, padding = _padded(product, _whole_sizes(product, sizes), mesh, pad)
+    plain, padding = _padded(product.arrays, _whole_sizes(product, sizes), mesh, pad)
     dtypes = _dtypes(product, dtype)
     search = Search(product, plain, mesh, dtypes, use_idle)
     ranked = search.ranked(None if via is None else parse_operands(via, product, mesh))
@@ -176,14 +178,14 @@ def _whole_sizes(product, sizes):
     return {dim: next(a for a in product.arrays if dim in a.dims).size(dim, sizes) for dim in product.dims}
 
 
-def _padded(product, sizes, mesh, pad):
-    """Sizes that all three arrays' chips divide, and what was added; an error if that must not be."""
+def _padded(arrays, sizes, mesh, pad):
+    """Sizes that all arrays' chips divide, and what was added; an error if that must not be."""
     full = {}
     for dim, size in sizes.items():
-        cuts = [array.shards(mesh)[array.dims.index(dim)] for array in product.arrays if dim in array.dims]
+        cuts = [array.shards(mesh)[array.dims.index(dim)] for array in arrays if dim in array.dims]
         full[dim] = size + -size % math.lcm(*cuts)
     if not pad:
-        for array in product.arrays:
+        for array in arrays:
             array.local_shape(sizes, mesh)
         return sizes, {}
     return full, {dim: full[dim] - sizes[dim] for dim in sizes if full[dim] > sizes[dim]}

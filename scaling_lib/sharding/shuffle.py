@@ -100,10 +100,10 @@ def shuffle_times(mesh, permutations):
     machine = Machine.of(mesh)
     source = np.array(permutations)
     for level in machine.levels:
-        busiest, hops = (
-            _torus_load(machine, source) if isinstance(level, Torus) else _switched(mesh, machine, source, level)
-        )
-        rate = level.link_bytes_per_s if isinstance(level, Torus) else level.chip_bytes_per_s
+        if isinstance(level, Torus):
+            (busiest, hops), rate = _torus_load(machine, source), level.link_bytes_per_s
+        else:
+            (busiest, hops), rate = _switched(machine, source, level), level.chip_bytes_per_s
         for stages, load, far in zip(found, busiest, hops, strict=True):
             if load:
                 stages[level.name] = float(load) / rate, int(far) * level.hop_s

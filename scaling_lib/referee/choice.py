@@ -1,0 +1,180 @@
+"""What `jit`'s partitioner chooses by itself for a product, and what that would cost by our model."""
+
+import collections
+import math
+import warnings
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding
+
+from scaling_lib import collectives as times
+from scaling_lib.referee import sharded
+from scaling_lib.referee.devices import make_mesh
+from scaling_lib.referee.hlo import Collective, collectives_in, flops_in, products_in
+from scaling_lib.referee.refine import prime_mesh
+from scaling_lib.sharding.shuffle import shuffle_time
+from scaling_lib.units import bytes_per_element, si
+
+EQUAL = 0.02  # plans whose times differ by less are called equal
+FAST_COMPILE = {"xla_backend_optimization_level": 0}  # of the machine code: collectives are the same
+_TIMES = {
+    "all-gather": times.all_gather_time,
+    "reduce-scatter": times.reduce_scatter_time,
+    "all-reduce": times.all_reduce_time,
+    "all-to-all": times.all_to_all_time,
+}
+
+CLASSES = {
+    "same": "The same collectives.",
+    "equal": "Other collectives that take as long.",
+    "cheaper: part of an axis": "It communicates along a part of a mesh axis, which our notation cannot say.",
+    "cheaper: other": "Its steps are cheaper by our model.",
+    "dearer: repeats work": "Chips along an axis multiply the same numbers: it does not look for FLOPs to share out.",
+    "dearer: adds everywhere": "It all-reduces and keeps a part; a reduce-scatter sends half as much.",
+    "dearer: one axis at a time": "It uses one mesh axis after the other; together they have more links.",
+    "dearer: gathers": "It gathers whole arrays where blocks need only change places.",
+    "dearer: permutes": "It needs one more permutation, to put blocks in the order that was asked for.",
+    "dearer: larger array": "It moves a larger array than need be moved.",
+    "dearer: other": "As many elements or fewer, but over slower or fewer links: it knows no link speeds.",
+    "unpriced": "Its groups lie along no part of the mesh, so our model has no time for them.",
+    "not asked": "Partial sums have no form outside shard_map, so jit cannot be asked.",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How `jit` computes a product, given only the shardings of operands and result.
+
+    Attributes:
+      kind: a key of `CLASSES`.
+      collectives: what it compiled to.
+      seconds: collectives one after the other and the local product, by our model; nan where that has no time.
+      ours_s: the same of the plan.
+    """
+
+    kind: str
+    collectives: tuple[Collective, ...] = ()
+    seconds: float = math.nan
+    ours_s: float = math.nan
+
+    @property
+    def verdict(self):
+        """same, equal, cheaper, dearer, unpriced or not asked."""
+        return self.kind.split(":")[0]
+
+    def __str__(self):
+        if self.verdict == "same":
+            return "jit by itself: the same collectives"
+        if self.verdict == "not asked":
+            return f"jit by itself: not asked. {CLASSES[self.kind]}"
+        steps = "; ".join(f"{c.op} over {', '.join(c.axes or '?')}: {c.elements:,} elements" for c in self.collectives)
+        how = f"{si(self.seconds, 's')} against {si(self.ours_s, 's')}"
+        return f"jit by itself: {self.verdict}, {how}: {steps or 'no collective'}. {CLASSES[self.kind]}"
+
+
+def partitioner_choice(plan):
+    """Compile the plain product with the shardings of operands and result alone, and compare with the plan.
+
+    Returns:
+      Choice.
+
+    >>> import scaling_lib as sl
+    >>> mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
+    >>> plan = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 4096, "J": 8192, "K": 4096}, mesh)
+    >>> choice = partitioner_choice(plan)
+    >>> choice.kind, [c.op for c in choice.collectives]
+    ('same', ['reduce-scatter'])
+    """
+    if any(array.unreduced for array in plan.product.arrays):
+        return Choice("not asked")
+    mesh = make_mesh(plan.mesh.sizes)
+    text = _compiled(plan, mesh).as_text()
+    found = tuple(collectives_in(text, mesh))
+    ours_s = plan.time.in_turn_s
+    if _counted(found) == collections.Counter((s.hlo, frozenset(s.axes), s.elements) for s in plan.collectives):
+        return Choice("same", found, ours_s, ours_s)
+    fine = prime_mesh(plan.mesh)
+    seconds = _product_s(plan, text) + math.fsum(
+        _price(c, fine, plan) for c in collectives_in(text, fine.sizes) for _ in range(c.times or 1)
+    )
+    return Choice(_kind(plan, found, seconds, ours_s, flops_in(text).counted), found, seconds, ours_s)
+
+
+def _compiled(plan, mesh):
+    a, b, c = (NamedSharding(mesh, spec) for spec in sharded.specs(plan))
+    einsum = plan.product.einsum
+
+    def product(x, y):
+        return jnp.einsum(einsum, x, y)
+
+    shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in sharded.shapes(plan)[:2]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lowered = jax.jit(product, in_shardings=(a, b), out_shardings=c).lower(*shapes)
+        return lowered.compile(compiler_options=FAST_COMPILE)
+
+
+def _counted(found):
+    return collections.Counter(
+        (c.op, None if c.axes is None else frozenset(c.axes), c.elements) for c in found for _ in range(c.times or 1)
+    )
+
+
+def _price(c, mesh, plan):
+    """Seconds of one compiled collective on the mesh."""
+    nbytes = c.elements * max(map(bytes_per_element, plan.dtypes))
+    if c.op == "collective-permute":
+        needs = np.arange(mesh.n_chips)
+        for source, target in c.pairs:
+            needs[target] = source
+        return shuffle_time(nbytes, mesh, needs).lower_s
+    if c.axes is None or c.op not in _TIMES:
+        return math.nan
+    return _TIMES[c.op](nbytes, mesh, c.axes).lower_s if c.axes else 0.0
+
+
+def _product_s(plan, text):
+    """Seconds of the local product that was compiled, by its roofline; the plan's own where no product is found."""
+    found = products_in(text)
+    step = next(step for step in plan.steps if step.op == "multiply")
+    if not found:
+        return step.seconds
+    chip = plan.mesh.chip
+    width = max(map(bytes_per_element, plan.dtypes))
+    rate = chip.peak_flops_per_s(plan.dtypes[0])
+    return math.fsum(max(flops / rate, width * elements / chip.hbm_bytes_per_s) for flops, elements in found)
+
+
+def _kind(plan, found, seconds, ours_s, flops):
+    """The class of a choice that has other collectives than the plan."""
+    if math.isnan(seconds):
+        return "unpriced"
+    if abs(seconds - ours_s) <= EQUAL * ours_s:
+        return "equal"
+    if seconds < ours_s:
+        return "cheaper: part of an axis" if any(c.axes is None for c in found) else "cheaper: other"
+    return f"dearer: {_why_dearer(plan, found, flops)}"
+
+
+def _why_dearer(plan, found, flops):
+    mine = next(step for step in plan.steps if step.op == "multiply").time.math_s * plan.mesh.chip.peak_flops_per_s(
+        plan.dtypes[0]
+    )
+    ops, ours = collections.Counter(c.op for c in found), collections.Counter(s.hlo for s in plan.collectives)
+    if flops > 1.01 * mine:
+        return "repeats work"
+    if ops["all-reduce"] > ours["all-reduce"] and ours["reduce-scatter"] > ops["reduce-scatter"]:
+        return "adds everywhere"
+    if set(ops) == set(ours) and max((len(c.axes or ()) for c in found), default=0) < max(
+        len(s.axes) for s in plan.collectives
+    ):
+        return "one axis at a time"
+    if ops["all-gather"] > ours["all-gather"]:
+        return "gathers"
+    if ops["collective-permute"] > ours["collective-permute"]:
+        return "permutes"
+    sent = sum(c.elements * (c.times or 1) for c in found), sum(step.elements for step in plan.collectives)
+    return "larger array" if sent[0] > sent[1] else "other"
