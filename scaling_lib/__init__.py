@@ -117,6 +117,8 @@ _LAZY = {
         "parse_sharding",
         "plan_matmul",
     ),
+    "systolic": ("SystolicRun", "padded_size", "systolic_cycles", "systolic_matmul", "systolic_utilisation"),
+    "tiling": ("TileWalk", "tile_bytes", "tile_intensity", "tiled_matmul_bytes", "walk_tiles"),
     "traffic": ("Bandwidths", "bandwidths", "bus_factor", "ragged_share", "wire_factor"),
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}

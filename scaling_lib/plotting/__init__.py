@@ -1,5 +1,9 @@
 """Figures of the book: one style, and every figure says in one sentence what it shows."""
 
+from scaling_lib.plotting.accelerators import array_utilisation, bandwidth_ladder, tiles_and_bytes, vector_roofline
+from scaling_lib.plotting.animations import elementwise_stream, systolic_array
+from scaling_lib.plotting.film import Animation
+from scaling_lib.plotting.machines import chip_drawing, cluster_drawing, slice_drawing
 from scaling_lib.plotting.rooflines import (
     against_measurement,
     attained_rate,
@@ -12,11 +16,21 @@ from scaling_lib.plotting.style import COLORS, Picture
 
 __all__ = [
     "COLORS",
+    "Animation",
     "Picture",
     "against_measurement",
+    "array_utilisation",
     "attained_rate",
+    "bandwidth_ladder",
+    "chip_drawing",
+    "cluster_drawing",
+    "elementwise_stream",
     "measured_roofline",
     "ridge_chart",
     "roofline",
+    "slice_drawing",
     "strong_and_weak_scaling",
+    "systolic_array",
+    "tiles_and_bytes",
+    "vector_roofline",
 ]

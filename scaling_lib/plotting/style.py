@@ -78,7 +78,7 @@ class Picture:
         return (
             f'<figure class="sl-figure" style="margin:1em 0">{svg}'
             f'<figcaption id="{name}" style="max-width:40rem">{said}</figcaption>'
-            f'<details class="sl-data"><summary>table</summary>{_table(self.columns)}</details></figure>'
+            f'<details class="sl-data"><summary>table</summary>{table(self.columns)}</details></figure>'
         )
 
     def __repr__(self):
@@ -146,7 +146,7 @@ def _svg(figure):
     return re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{tag}-", text)
 
 
-def _table(columns):
+def table(columns):
     """Every drawn number: the figure for those who cannot or would rather not look at it."""
     names = list(columns)
     cells = [[_cell(value) for value in np.atleast_1d(columns[name])] for name in names]

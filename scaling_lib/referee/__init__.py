@@ -14,6 +14,7 @@ from scaling_lib.referee.choice import CLASSES, Choice, partitioner_choice  # no
 from scaling_lib.referee.hlo import Collective, FlopCount, HloError, collectives_in, flops_in  # noqa: E402
 from scaling_lib.referee.measure import MeasuredRoofline, measure_roofline  # noqa: E402
 from scaling_lib.referee.report import TpuReport  # noqa: E402
+from scaling_lib.referee.tiles import MeasuredTiles, measure_tiles  # noqa: E402
 from scaling_lib.referee.tpu_compiler import (  # noqa: E402
     CannotCompile,
     TopologyError,
@@ -32,6 +33,7 @@ __all__ = [
     "FlopCount",
     "HloError",
     "MeasuredRoofline",
+    "MeasuredTiles",
     "TopologyError",
     "TpuReport",
     "Verification",
@@ -41,6 +43,7 @@ __all__ = [
     "flops_in",
     "make_mesh",
     "measure_roofline",
+    "measure_tiles",
     "mesh_devices",
     "parse_topology",
     "partitioner_choice",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import jax
 from jax import ShapeDtypeStruct
 from jax.sharding import PartitionSpec as P
 
@@ -10,6 +11,21 @@ from jax.sharding import PartitionSpec as P
 def split_matmul(x, w):
     """X[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]: each device multiplies its part of D; the parts must be added over Y."""
     return x @ w
+
+
+def odd_matmul(x, w):
+    """X[M, K] · W[K, N] -> Out[M, N] on every device by itself: sizes that fill no tile."""
+    return x @ w
+
+
+def send_to_last(x):
+    """The first device's part of X goes to the last device of the axis; the others send nothing."""
+
+    def send(part):
+        last = jax.lax.axis_size("X") - 1
+        return jax.lax.ppermute(part, "X", [(0, last)])
+
+    return jax.shard_map(send, in_specs=P("X"), out_specs=P("X"))(x)
 
 
 @dataclass(frozen=True)
@@ -41,5 +57,13 @@ PROGRAMS = {
     "ch01_split_matmul": Program(
         fn=split_matmul, args=(_bf16(1024, 8192), _bf16(8192, 4096)), in_shardings=(P("X", "Y"), P("Y")),
         out_shardings=P("X"), mesh={"X": 4, "Y": 2}, topology="v5e:4x2",
+    ),
+    "ch02_odd_matmul": Program(
+        fn=odd_matmul, args=(_bf16(100, 200), _bf16(200, 300)), in_shardings=(P(), P()),
+        out_shardings=P(), mesh={"X": 4}, topology="v5e:2x2",
+    ),
+    "ch02_send_to_last": Program(
+        fn=send_to_last, args=(_bf16(16 * 8, 128, 8192),), in_shardings=(P("X"),),
+        out_shardings=P("X"), mesh={"X": 16}, topology="v5e:4x4",
     ),
 }  # fmt: skip

@@ -130,3 +130,38 @@ def _along(data):
 def _dot(data):
     look = {"size": {"value": 130}, "fill": {"value": INK}, "stroke": {"value": "Canvas"}, "strokeWidth": {"value": 2}}
     return {"type": "symbol", "from": {"data": data}, "encode": {"update": {"x": _at("x"), "y": _at("y"), **look}}}
+
+
+def bars(rows, x_domain, *, x_title, height=150):
+    """Bars on a log axis, one a name, with their values beside them.
+
+    Args:
+      rows: (name, role of its colour) pairs, the topmost first.
+
+    Data set: `bars` (row, x, text).
+    """
+    names, roles = zip(*rows, strict=True)
+    band = {"scale": "y", "field": "row"}
+    middle = band | {"band": 0.5}
+    fill = {"fill": {"scale": "role", "field": "row"}, "height": {"scale": "y", "band": 1}}
+    ends = {"x": {"signal": "0"}, "x2": _at("x")}
+    bar = {"type": "rect", "from": {"data": "bars"}, "encode": {"update": {"y": band, **ends, **fill}}}
+    look = _axis("x", "bottom", x_domain, x_title)
+    return {
+        "width": 300,
+        "height": height,
+        "padding": {"left": 108, "right": 18, "top": 8, "bottom": 42},
+        "autosize": "none",
+        "config": {"aria": False},
+        "data": [{"name": "bars"}],
+        "scales": [
+            _log_scale("x", x_domain, "width"),
+            {"name": "y", "type": "band", "domain": list(names), "range": "height", "padding": 0.25},
+            {"name": "role", "type": "ordinal", "domain": list(names), "range": [color(role) for role in roles]},
+        ],
+        "axes": [
+            {**look, "encode": {"labels": {"update": {"text": {"signal": "format(datum.value, '~s') + 's'"}}}}},
+            {**_axis("y", "left", (1, 1)), "values": list(names), "grid": False, "format": ""},
+        ],
+        "marks": [bar, _label("bars", _at("x", offset=6), middle, align="left")],
+    }

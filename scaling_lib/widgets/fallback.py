@@ -33,3 +33,23 @@ def roofline(drawn, title, *, x_domain, y_domain, x_title, y_title):
 
 def _columns(rows):
     return [row["x"] for row in rows], [row["y"] for row in rows]
+
+
+def bars(drawn, title, *, rows, x_domain, x_title):
+    """SVG of the data set that `charts.bars` draws."""
+    names = [name for name, _ in rows]
+    with style.book_style():
+        picture, axes = style.new_axes("", size=(4.8, 2.4))
+        style.log_axis(axes.xaxis)
+        axes.set_xlim(x_domain)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_yticks(range(len(names)), names)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(x_title)
+        for row in drawn["bars"]:
+            y = names.index(row["row"])
+            axes.barh(
+                [y], [row["x"] - x_domain[0]], left=x_domain[0], height=0.7, color=style.COLORS[dict(rows)[row["row"]]]
+            )
+            style.direct_label(axes, row["x"], y, row["text"], style.INK, xytext=(5, 0))
+    return style.Picture(picture, title, {}).svg()
