@@ -126,7 +126,7 @@ def partitioner_choices(kinds):
         axes.barh(at, [counts[kind] for kind in order], height=0.6, color=colors)
         for y, kind in zip(at, order, strict=True):
             axes.text(counts[kind] + max(counts.values()) / 60, y, str(counts[kind]), va="center", fontsize=9)
-        axes.set(yticks=at, yticklabels=[kind for kind in order], xlabel="products")
+        axes.set(yticks=at, yticklabels=order, xlabel="products")
         axes.tick_params(axis="y", labelsize=8.5)
         axes.grid(axis="y", visible=False)
         axes.set_xlim(0, 1.12 * max(counts.values()))

@@ -124,8 +124,8 @@ def ring_reduce_scatter(n=8):
     shots = tuple(_shot(hop, i, hops, _adds) for i, hop in enumerate(hops))
     sent = sum(hop.links for hop in hops)
     sentence = (
-        f"Each of {n} chips on a ring starts with a partial sum of every block and after {n // 2} hops keeps one block, "
-        f"added up over all {n}; every link carries {sent:g} blocks in each direction, as in an all-gather."
+        f"Each of {n} chips on a ring starts with a partial sum of every block and after {n // 2} hops keeps one "
+        f"block, added up over all {n}; every link carries {sent:g} blocks in each direction, as in an all-gather."
     )
     title = "A reduce-scatter is an all-gather run backwards, adding where that one copies"
     return _film("ring_reduce_scatter", title, sentence, hops, shots, 2)

@@ -153,9 +153,13 @@ def _array(axes, sharding: Sharding, mesh, corner, side, *, held, owners):
             look = {"hatch": "////", "alpha": 0.45} if role == "partial" else {"alpha": 0.55}
             axes.add_patch(Rectangle(place, wide, high, facecolor=color, edgecolor=INK, linewidth=0.8, **look))
         if owners:
-            axes.text(place[0] + wide / 2, place[1] + high / 2, _owners(sharding, (i, j), mesh), ha="center", va="center",
-                      fontsize=9 if rows * columns > 4 else 10, linespacing=1.25)  # fmt: skip
-    axes.text(x0, y0 + 0.09, str(sharding), ha="left", va="bottom", fontsize=10 if owners else 9 if len(str(sharding)) < 13 else 7.5, fontweight="bold")  # fmt: skip
+            middle = place[0] + wide / 2, place[1] + high / 2
+            size = 9 if rows * columns > 4 else 10
+            axes.text(
+                *middle, _owners(sharding, (i, j), mesh), ha="center", va="center", fontsize=size, linespacing=1.25
+            )
+    size = 10 if owners else 9 if len(str(sharding)) < 13 else 7.5
+    axes.text(x0, y0 + 0.09, str(sharding), ha="left", va="bottom", fontsize=size, fontweight="bold")
 
 
 def _owners(sharding, block, mesh):
