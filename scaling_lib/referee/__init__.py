@@ -13,7 +13,9 @@ from scaling_lib.referee import programs  # noqa: E402  (jax is set up first)
 from scaling_lib.referee.choice import CLASSES, Choice, partitioner_choice  # noqa: E402
 from scaling_lib.referee.hlo import Collective, FlopCount, HloError, collectives_in, flops_in  # noqa: E402
 from scaling_lib.referee.measure import MeasuredRoofline, measure_roofline  # noqa: E402
+from scaling_lib.referee.random_products import planned, random_product, recorded_products  # noqa: E402
 from scaling_lib.referee.report import TpuReport  # noqa: E402
+from scaling_lib.referee.rewrites import wanted  # noqa: E402
 from scaling_lib.referee.tpu_compiler import (  # noqa: E402
     CannotCompile,
     TopologyError,
@@ -44,9 +46,13 @@ __all__ = [
     "mesh_devices",
     "parse_topology",
     "partitioner_choice",
+    "planned",
     "programs",
+    "random_product",
+    "recorded_products",
     "setup",
     "this_device",
     "verify",
     "versions",
+    "wanted",
 ]

@@ -29,6 +29,8 @@ _TIMES = {
 
 CLASSES = {
     "same": "The same collectives.",
+    "same: all-reduce, then a slice": "The partitioner writes a reduce-scatter as an all-reduce of which each device "
+    "keeps its part; the TPU compiler turns that into a reduce-scatter, the CPU's does not.",
     "equal": "Other collectives that take as long.",
     "cheaper: part of an axis": "It communicates along a part of a mesh axis, which our notation cannot say.",
     "cheaper: other": "Its steps are cheaper by our model.",
@@ -38,10 +40,12 @@ CLASSES = {
     "dearer: gathers": "It gathers whole arrays where blocks need only change places.",
     "dearer: permutes": "It needs one more permutation, to put blocks in the order that was asked for.",
     "dearer: larger array": "It moves a larger array than need be moved.",
-    "dearer: other": "As many elements or fewer, but over slower or fewer links: it knows no link speeds.",
-    "unpriced": "Its groups lie along no part of the mesh, so our model has no time for them.",
+    "dearer: other": "It sends as many elements or fewer, but over slower or fewer links, or in more hops: it knows no "
+    "machine.",
+    "unpriced": "Our model has no time for it: no matrix product is left in the compiled program (a sum of products "
+    "became element-wise work), or its groups lie along no part of the mesh.",
     "not asked": "Partial sums have no form outside shard_map, so jit cannot be asked.",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Choice:
 
     def __str__(self):
         if self.verdict == "same":
-            return "jit by itself: the same collectives"
+            return f"jit by itself: the same collectives{self.kind.removeprefix('same').replace(':', ',')}"
         if self.verdict == "not asked":
             return f"jit by itself: not asked. {CLASSES[self.kind]}"
         steps = "; ".join(f"{c.op} over {', '.join(c.axes or '?')}: {c.elements:,} elements" for c in self.collectives)
@@ -86,7 +90,7 @@ def partitioner_choice(plan):
     >>> plan = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 4096, "J": 8192, "K": 4096}, mesh)
     >>> choice = partitioner_choice(plan)
     >>> choice.kind, [c.op for c in choice.collectives]
-    ('same', ['reduce-scatter'])
+    ('same: all-reduce, then a slice', ['all-reduce'])
     """
     if any(array.unreduced for array in plan.product.arrays):
         return Choice("not asked")
@@ -94,8 +98,9 @@ def partitioner_choice(plan):
     text = _compiled(plan, mesh).as_text()
     found = tuple(collectives_in(text, mesh))
     ours_s = plan.time.in_turn_s
-    if _counted(found) == collections.Counter((s.hlo, frozenset(s.axes), s.elements) for s in plan.collectives):
-        return Choice("same", found, ours_s, ours_s)
+    for kind, added_up in (("same", {}), ("same: all-reduce, then a slice", {"reduce-scatter": "all-reduce"})):
+        if _counted(found) == _planned(plan, added_up):
+            return Choice(kind, found, ours_s, ours_s)
     fine = prime_mesh(plan.mesh)
     seconds = _product_s(plan, text) + math.fsum(
         _price(c, fine, plan) for c in collectives_in(text, fine.sizes) for _ in range(c.times or 1)
@@ -115,6 +120,11 @@ def _compiled(plan, mesh):
         warnings.simplefilter("ignore")
         lowered = jax.jit(product, in_shardings=(a, b), out_shardings=c).lower(*shapes)
         return lowered.compile(compiler_options=FAST_COMPILE)
+
+
+def _planned(plan, renamed):
+    steps = plan.collectives
+    return collections.Counter((renamed.get(s.hlo, s.hlo), frozenset(s.axes), s.elements) for s in steps)
 
 
 def _counted(found):
@@ -137,15 +147,15 @@ def _price(c, mesh, plan):
 
 
 def _product_s(plan, text):
-    """Seconds of the local product that was compiled, by its roofline; the plan's own where no product is found."""
-    found = products_in(text)
-    step = next(step for step in plan.steps if step.op == "multiply")
-    if not found:
-        return step.seconds
-    chip = plan.mesh.chip
+    """Seconds of the local product that was compiled, by its roofline; nan where no product is found."""
+    found, chip = products_in(text), plan.mesh.chip
     width = max(map(bytes_per_element, plan.dtypes))
     rate = chip.peak_flops_per_s(plan.dtypes[0])
-    return math.fsum(max(flops / rate, width * elements / chip.hbm_bytes_per_s) for flops, elements in found)
+    return (
+        math.fsum(max(flops / rate, width * elements / chip.hbm_bytes_per_s) for flops, elements in found)
+        if found
+        else math.nan
+    )
 
 
 def _kind(plan, found, seconds, ours_s, flops):
