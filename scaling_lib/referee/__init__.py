@@ -15,7 +15,7 @@ from scaling_lib.referee.hlo import Collective, FlopCount, HloError, collectives
 from scaling_lib.referee.measure import MeasuredRoofline, measure_roofline  # noqa: E402
 from scaling_lib.referee.random_products import planned, random_product, recorded_products  # noqa: E402
 from scaling_lib.referee.report import TpuReport  # noqa: E402
-from scaling_lib.referee.rewrites import wanted  # noqa: E402
+from scaling_lib.referee.rewrites import OnTpu, on_tpu, wanted  # noqa: E402
 from scaling_lib.referee.tpu_compiler import (  # noqa: E402
     CannotCompile,
     TopologyError,
@@ -34,6 +34,7 @@ __all__ = [
     "FlopCount",
     "HloError",
     "MeasuredRoofline",
+    "OnTpu",
     "TopologyError",
     "TpuReport",
     "Verification",
@@ -44,6 +45,7 @@ __all__ = [
     "make_mesh",
     "measure_roofline",
     "mesh_devices",
+    "on_tpu",
     "parse_topology",
     "partitioner_choice",
     "planned",

@@ -1,8 +1,8 @@
 """What `jit`'s partitioner chooses by itself for a product, and what that would cost by our model."""
 
 import collections
+import functools
 import math
-import warnings
 from dataclasses import dataclass
 
 import jax
@@ -13,8 +13,11 @@ from jax.sharding import NamedSharding
 from scaling_lib import collectives as times
 from scaling_lib.referee import sharded
 from scaling_lib.referee.devices import make_mesh
-from scaling_lib.referee.hlo import Collective, collectives_in, flops_in, products_in
+from scaling_lib.referee.hlo import Collective, collectives_in
+from scaling_lib.referee.hlo_products import products_in
 from scaling_lib.referee.refine import prime_mesh
+from scaling_lib.referee.rewrites import jax_dtypes
+from scaling_lib.referee.tpu_compiler import compile_for_tpu
 from scaling_lib.sharding.shuffle import shuffle_time
 from scaling_lib.units import bytes_per_element, si
 
@@ -42,8 +45,7 @@ CLASSES = {
     "dearer: larger array": "It moves a larger array than need be moved.",
     "dearer: other": "It sends as many elements or fewer, but over slower or fewer links, or in more hops: it knows no "
     "machine.",
-    "unpriced": "Our model has no time for it: no matrix product is left in the compiled program (a sum of products "
-    "became element-wise work), or its groups lie along no part of the mesh.",
+    "unpriced": "Its groups lie along no part of the mesh, so our model has no time for it.",
     "not asked": "Partial sums have no form outside shard_map, so jit cannot be asked.",
 }
 
@@ -79,8 +81,12 @@ class Choice:
         return f"jit by itself: {self.verdict}, {how}: {steps or 'no collective'}. {CLASSES[self.kind]}"
 
 
-def partitioner_choice(plan):
+def partitioner_choice(plan, topology=None):
     """Compile the plain product with the shardings of operands and result alone, and compare with the plan.
+
+    Args:
+      plan: a `Plan`.
+      topology: a TPU slice to compile for, such as "v5e:4x2"; CPU devices by default.
 
     Returns:
       Choice.
@@ -94,32 +100,38 @@ def partitioner_choice(plan):
     """
     if any(array.unreduced for array in plan.product.arrays):
         return Choice("not asked")
-    mesh = make_mesh(plan.mesh.sizes)
-    text = _compiled(plan, mesh).as_text()
-    found = tuple(collectives_in(text, mesh))
+    text = _compiled(plan) if topology is None else _on_tpu(plan, topology)
+    found = tuple(c for c in collectives_in(text, plan.mesh.sizes) if "padding" not in c.note)
     ours_s = plan.time.in_turn_s
     for kind, added_up in (("same", {}), ("same: all-reduce, then a slice", {"reduce-scatter": "all-reduce"})):
         if _counted(found) == _planned(plan, added_up):
             return Choice(kind, found, ours_s, ours_s)
     fine = prime_mesh(plan.mesh)
     seconds = _product_s(plan, text) + math.fsum(
-        _price(c, fine, plan) for c in collectives_in(text, fine.sizes) for _ in range(c.times or 1)
+        _price(c, fine, plan)
+        for c in collectives_in(text, fine.sizes)
+        for _ in range(c.times or 1)
+        if "padding" not in c.note
     )
-    return Choice(_kind(plan, found, seconds, ours_s, flops_in(text).counted), found, seconds, ours_s)
+    flops = sum(n for n, _ in products_in(text))
+    return Choice(_kind(plan, found, seconds, ours_s, flops), found, seconds, ours_s)
 
 
-def _compiled(plan, mesh):
+def _compiled(plan):
+    mesh = make_mesh(plan.mesh.sizes)
     a, b, c = (NamedSharding(mesh, spec) for spec in sharded.specs(plan))
-    einsum = plan.product.einsum
-
-    def product(x, y):
-        return jnp.einsum(einsum, x, y)
-
     shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in sharded.shapes(plan)[:2]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lowered = jax.jit(product, in_shardings=(a, b), out_shardings=c).lower(*shapes)
-        return lowered.compile(compiler_options=FAST_COMPILE)
+    jitted = jax.jit(functools.partial(jnp.einsum, plan.product.einsum), in_shardings=(a, b), out_shardings=c)
+    return jitted.lower(*shapes).compile(compiler_options=FAST_COMPILE).as_text()
+
+
+def _on_tpu(plan, topology):
+    *in_specs, out_specs = sharded.specs(plan)
+    shapes = [jax.ShapeDtypeStruct(s, t) for s, t in zip(sharded.shapes(plan), jax_dtypes(plan), strict=False)]
+    return compile_for_tpu(
+        functools.partial(jnp.einsum, plan.product.einsum), *shapes, topology=topology, mesh=dict(plan.mesh.sizes),
+        in_shardings=tuple(in_specs), out_shardings=out_specs,
+    ).hlo  # fmt: skip
 
 
 def _planned(plan, renamed):
