@@ -5,6 +5,7 @@ import functools
 from scaling_lib.hardware import Mesh, TpuSlice
 from scaling_lib.sharding import plan_matmul
 
+TOPOLOGIES = ("v5e:4x2", "v5p:2x2x2", "v6e:2x4", "tpu7x:2x2x1")  # each of eight devices
 SIZES = {"I": 1024, "J": 2048, "K": 4096, "B": 8, "L": 64}
 
 # name: (product, how it is multiplied; None: as is cheapest)

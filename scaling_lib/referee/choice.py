@@ -1,8 +1,8 @@
 """What `jit`'s partitioner chooses by itself for a product, and what that would cost by our model."""
 
 import collections
+import functools
 import math
-import warnings
 from dataclasses import dataclass
 
 import jax
@@ -13,8 +13,11 @@ from jax.sharding import NamedSharding
 from scaling_lib import collectives as times
 from scaling_lib.referee import sharded
 from scaling_lib.referee.devices import make_mesh
-from scaling_lib.referee.hlo import Collective, collectives_in, flops_in, products_in
+from scaling_lib.referee.hlo import Collective, collectives_in
+from scaling_lib.referee.hlo_products import products_in
 from scaling_lib.referee.refine import prime_mesh
+from scaling_lib.referee.rewrites import jax_dtypes
+from scaling_lib.referee.tpu_compiler import compile_for_tpu
 from scaling_lib.sharding.shuffle import shuffle_time
 from scaling_lib.units import bytes_per_element, si
 
@@ -29,6 +32,8 @@ _TIMES = {
 
 CLASSES = {
     "same": "The same collectives.",
+    "same: all-reduce, then a slice": "The partitioner writes a reduce-scatter as an all-reduce of which each device "
+    "keeps its part; the TPU compiler turns that into a reduce-scatter, the CPU's does not.",
     "equal": "Other collectives that take as long.",
     "cheaper: part of an axis": "It communicates along a part of a mesh axis, which our notation cannot say.",
     "cheaper: other": "Its steps are cheaper by our model.",
@@ -38,10 +43,11 @@ CLASSES = {
     "dearer: gathers": "It gathers whole arrays where blocks need only change places.",
     "dearer: permutes": "It needs one more permutation, to put blocks in the order that was asked for.",
     "dearer: larger array": "It moves a larger array than need be moved.",
-    "dearer: other": "As many elements or fewer, but over slower or fewer links: it knows no link speeds.",
-    "unpriced": "Its groups lie along no part of the mesh, so our model has no time for them.",
+    "dearer: other": "It sends as many elements or fewer, but over slower or fewer links, or in more hops: it knows no "
+    "machine.",
+    "unpriced": "Its groups lie along no part of the mesh, so our model has no time for it.",
     "not asked": "Partial sums have no form outside shard_map, so jit cannot be asked.",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ class Choice:
 
     def __str__(self):
         if self.verdict == "same":
-            return "jit by itself: the same collectives"
+            return f"jit by itself: the same collectives{self.kind.removeprefix('same').replace(':', ',')}"
         if self.verdict == "not asked":
             return f"jit by itself: not asked. {CLASSES[self.kind]}"
         steps = "; ".join(f"{c.op} over {', '.join(c.axes or '?')}: {c.elements:,} elements" for c in self.collectives)
@@ -75,8 +81,12 @@ class Choice:
         return f"jit by itself: {self.verdict}, {how}: {steps or 'no collective'}. {CLASSES[self.kind]}"
 
 
-def partitioner_choice(plan):
+def partitioner_choice(plan, topology=None):
     """Compile the plain product with the shardings of operands and result alone, and compare with the plan.
+
+    Args:
+      plan: a `Plan`.
+      topology: a TPU slice to compile for, such as "v5e:4x2"; CPU devices by default.
 
     Returns:
       Choice.
@@ -86,35 +96,47 @@ def partitioner_choice(plan):
     >>> plan = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 4096, "J": 8192, "K": 4096}, mesh)
     >>> choice = partitioner_choice(plan)
     >>> choice.kind, [c.op for c in choice.collectives]
-    ('same', ['reduce-scatter'])
+    ('same: all-reduce, then a slice', ['all-reduce'])
     """
     if any(array.unreduced for array in plan.product.arrays):
         return Choice("not asked")
-    mesh = make_mesh(plan.mesh.sizes)
-    text = _compiled(plan, mesh).as_text()
-    found = tuple(collectives_in(text, mesh))
+    text = _compiled(plan) if topology is None else _on_tpu(plan, topology)
+    found = tuple(c for c in collectives_in(text, plan.mesh.sizes) if "padding" not in c.note)
     ours_s = plan.time.in_turn_s
-    if _counted(found) == collections.Counter((s.hlo, frozenset(s.axes), s.elements) for s in plan.collectives):
-        return Choice("same", found, ours_s, ours_s)
+    for kind, added_up in (("same", {}), ("same: all-reduce, then a slice", {"reduce-scatter": "all-reduce"})):
+        if _counted(found) == _planned(plan, added_up):
+            return Choice(kind, found, ours_s, ours_s)
     fine = prime_mesh(plan.mesh)
     seconds = _product_s(plan, text) + math.fsum(
-        _price(c, fine, plan) for c in collectives_in(text, fine.sizes) for _ in range(c.times or 1)
+        _price(c, fine, plan)
+        for c in collectives_in(text, fine.sizes)
+        for _ in range(c.times or 1)
+        if "padding" not in c.note
     )
-    return Choice(_kind(plan, found, seconds, ours_s, flops_in(text).counted), found, seconds, ours_s)
+    flops = sum(n for n, _ in products_in(text))
+    return Choice(_kind(plan, found, seconds, ours_s, flops), found, seconds, ours_s)
 
 
-def _compiled(plan, mesh):
+def _compiled(plan):
+    mesh = make_mesh(plan.mesh.sizes)
     a, b, c = (NamedSharding(mesh, spec) for spec in sharded.specs(plan))
-    einsum = plan.product.einsum
-
-    def product(x, y):
-        return jnp.einsum(einsum, x, y)
-
     shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in sharded.shapes(plan)[:2]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lowered = jax.jit(product, in_shardings=(a, b), out_shardings=c).lower(*shapes)
-        return lowered.compile(compiler_options=FAST_COMPILE)
+    jitted = jax.jit(functools.partial(jnp.einsum, plan.product.einsum), in_shardings=(a, b), out_shardings=c)
+    return jitted.lower(*shapes).compile(compiler_options=FAST_COMPILE).as_text()
+
+
+def _on_tpu(plan, topology):
+    *in_specs, out_specs = sharded.specs(plan)
+    shapes = [jax.ShapeDtypeStruct(s, t) for s, t in zip(sharded.shapes(plan), jax_dtypes(plan), strict=False)]
+    return compile_for_tpu(
+        functools.partial(jnp.einsum, plan.product.einsum), *shapes, topology=topology, mesh=dict(plan.mesh.sizes),
+        in_shardings=tuple(in_specs), out_shardings=out_specs,
+    ).hlo  # fmt: skip
+
+
+def _planned(plan, renamed):
+    steps = plan.collectives
+    return collections.Counter((renamed.get(s.hlo, s.hlo), frozenset(s.axes), s.elements) for s in steps)
 
 
 def _counted(found):
@@ -137,15 +159,15 @@ def _price(c, mesh, plan):
 
 
 def _product_s(plan, text):
-    """Seconds of the local product that was compiled, by its roofline; the plan's own where no product is found."""
-    found = products_in(text)
-    step = next(step for step in plan.steps if step.op == "multiply")
-    if not found:
-        return step.seconds
-    chip = plan.mesh.chip
+    """Seconds of the local product that was compiled, by its roofline; nan where no product is found."""
+    found, chip = products_in(text), plan.mesh.chip
     width = max(map(bytes_per_element, plan.dtypes))
     rate = chip.peak_flops_per_s(plan.dtypes[0])
-    return math.fsum(max(flops / rate, width * elements / chip.hbm_bytes_per_s) for flops, elements in found)
+    return (
+        math.fsum(max(flops / rate, width * elements / chip.hbm_bytes_per_s) for flops, elements in found)
+        if found
+        else math.nan
+    )
 
 
 def _kind(plan, found, seconds, ours_s, flops):

@@ -61,7 +61,7 @@ class FlopCount:
         return f"{self.counted:,} FLOPs a device{missing}"
 
 
-def _whole(read):
+def complete(read):
     """Say of text in which an instruction lacks a part that it is incomplete."""
 
     @functools.wraps(read)
@@ -91,7 +91,7 @@ def hlo_text(compiled_or_text):
     return compiled_or_text.as_text()
 
 
-@_whole
+@complete
 def collectives_in(compiled_or_text, mesh=None):
     """Collectives that one device takes part in, in program order, loops multiplied out.
 
@@ -181,7 +181,7 @@ def _sends_padding(ins, inside):
     return source.opcode == "fusion" and (source.callee("calls") or "").startswith("all-reduce-scatter")
 
 
-@_whole
+@complete
 def flops_in(compiled_or_text):
     """FLOPs of matrix products and convolutions on one device, loops multiplied out; element-wise work is left out.
 
@@ -206,7 +206,7 @@ def flops_in(compiled_or_text):
     counted, missing = 0, []
     for visit in visits(parse_module(hlo_text(compiled_or_text))):
         ins = visit.instruction
-        flops = _flops(ins, visit.computation)
+        flops = flops_of(ins, visit.computation)
         if flops is None:
             missing.append(f"custom call {ins.attr('custom_call_target').strip(chr(34))}")
         elif flops and visit.times is None:
@@ -214,28 +214,6 @@ def flops_in(compiled_or_text):
         else:
             counted += flops * (visit.times or 0)
     return FlopCount(counted, tuple(dict.fromkeys(missing)))
-
-
-@_whole
-def products_in(compiled_or_text):
-    """(FLOPs, elements of operands and result) of every matrix product that one device runs, as often as it runs it.
-
-    >>> products_in('''HloModule m
-    ...
-    ... ENTRY %main (x: f32[4,8], w: f32[8,2]) -> f32[4,2] {
-    ...   %x = f32[4,8]{1,0} parameter(0)
-    ...   %w = f32[8,2]{1,0} parameter(1)
-    ...   ROOT %y = f32[4,2]{1,0} dot(%x, %w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-    ... }''')
-    [(128, 56)]
-    """
-    found = []
-    for visit in visits(parse_module(hlo_text(compiled_or_text))):
-        ins, inside = visit.instruction, visit.computation
-        if flops := _flops(ins, inside):
-            arrays = [inside[name].arrays[0] for name in ins.operands[:2]] + [ins.arrays[0]]
-            found += [(flops, sum(array.elements for array in arrays))] * (visit.times or 1)
-    return found
 
 
 # Custom calls that move, mark, sort or wait.
@@ -249,7 +227,7 @@ _NO_FLOPS = {
 _GEMMS = ("__onednn$matmul", "__cublas$gemm", "__cublas$lt$matmul", "__cublas$lt$matmul$f8")
 
 
-def _flops(ins, inside):
+def flops_of(ins, inside):
     """FLOPs of one instruction; None where a custom call hides them."""
     if ins.opcode == "dot":
         lhs = inside[ins.operands[0]].arrays[0]

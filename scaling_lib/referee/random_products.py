@@ -1,9 +1,15 @@
 """Random sharded products on meshes of up to eight chips, the same for everyone."""
 
+import json
 import math
 import random
+from pathlib import Path
 
 import scaling_lib as sl
+from scaling_lib.sharding import plan_matmul
+
+N_PRODUCTS = 330
+RECORD = Path(__file__).with_name("products.json")
 
 MESHES = (
     sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8),
@@ -51,3 +57,20 @@ def random_product(seed):
     small = {dim: unit * rng.choice((1, 2, 3, 5, 7)) + (rng.choice((0, 1, 3, 6)) if pad else 0) for dim in dims}
     large = {dim: n * rng.choice((1, 2, 4) if dim in "BL" else (64, 128, 256)) for dim, n in small.items()}
     return text, small, large, mesh, pad
+
+
+def planned(seed):
+    """(plan at large sizes, the same steps at small ones) of one product."""
+    text, small, large, mesh, pad = random_product(seed)
+    plan = plan_matmul(text, large, mesh, pad=pad)
+    return plan, plan.at(small)
+
+
+def recorded_products():
+    """What was found out about `N_PRODUCTS` random products: versions and one row each.
+
+    >>> record = recorded_products()
+    >>> len(record["products"]) >= 300
+    True
+    """
+    return json.loads(RECORD.read_text("utf-8"))

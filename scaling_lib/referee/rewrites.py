@@ -11,7 +11,7 @@ from scaling_lib.referee import sharded
 from scaling_lib.referee.hlo import Collective
 from scaling_lib.referee.report import TpuReport
 from scaling_lib.referee.tpu_compiler import compile_for_tpu
-from scaling_lib.units import bytes_per_element
+from scaling_lib.units import ScalingError, bytes_per_element
 
 _DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "int8": jnp.int8, "fp8": jnp.float8_e4m3fn}
 
@@ -59,6 +59,14 @@ class OnTpu:
         return "\n".join(lines)
 
 
+def jax_dtypes(plan):
+    """jax's dtypes of the two operands."""
+    for dtype in plan.dtypes[:2]:
+        if dtype not in _DTYPES:
+            raise ScalingError(f"dtype: jax programs here are of {', '.join(_DTYPES)}; the plan has {dtype}")
+    return [_DTYPES[dtype] for dtype in plan.dtypes[:2]]
+
+
 def wanted(plan):
     """The collectives that a plan predicts."""
     names = plan.mesh.names
@@ -89,8 +97,7 @@ def on_tpu(plan, topology):
       OnTpu.
     """
     *in_specs, out_specs = sharded.specs(plan)
-    dtypes = [_DTYPES[dtype] for dtype in plan.dtypes[:2]]
-    shapes = [jax.ShapeDtypeStruct(s, dtype) for s, dtype in zip(sharded.shapes(plan), dtypes, strict=False)]
+    shapes = [jax.ShapeDtypeStruct(s, dtype) for s, dtype in zip(sharded.shapes(plan), jax_dtypes(plan), strict=False)]
     report = compile_for_tpu(
         sharded.program(plan), *shapes, topology=topology, mesh=dict(plan.mesh.sizes), in_shardings=tuple(in_specs),
         out_shardings=out_specs,

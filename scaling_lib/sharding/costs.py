@@ -68,6 +68,11 @@ def mesh_costs(mesh, names):
     return _MESHES[key]
 
 
+def forget():
+    """Drop what was kept about meshes."""
+    _MESHES.clear()
+
+
 @dataclass(frozen=True)
 class Routes:
     """Cheapest ways from one sharding of an array to all others, or from all others to it.

@@ -184,10 +184,9 @@ def _line_load(start, end, line, n, wraps):
 
 def _passing(first, steps, weight, line, n):
     """Most that passes one link in one direction, when messages go `steps` links up from `first`."""
-    n_lines = int(line.max()) + 1
-    ends = np.zeros((len(first), n_lines, 2 * n + 1))
-    which = np.broadcast_to(np.arange(len(first))[:, None], first.shape)
-    np.add.at(ends, (which, line, first), weight)
-    np.add.at(ends, (which, line, first + steps), -weight)
-    load = np.cumsum(ends, axis=2)
+    shape = len(first), int(line.max()) + 1, 2 * n + 1
+    at = (np.arange(len(first))[:, None] * shape[1] + line) * shape[2] + first
+    ends = np.bincount(at.ravel(), weight.ravel(), math.prod(shape))
+    ends -= np.bincount((at + steps).ravel(), weight.ravel(), math.prod(shape))
+    load = np.cumsum(ends.reshape(shape), axis=2)
     return (load[:, :, :n] + load[:, :, n : 2 * n]).max(axis=(1, 2))
