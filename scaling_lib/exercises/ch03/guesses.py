@@ -104,7 +104,7 @@ G6 = _choice(
         "A[I_X, J] · B[J, K_X] → C[I_X, K]",
     ),
     source="a block of C needs all of J for its rows and columns",
-    solution="The third: J is whole in both, and chip (x, y) has rows x and columns y, which is what C[I_X, K_Y] needs.",
+    solution="The third: J is whole in both, and chip (x, y) has rows x and columns y, as its block of C needs.",
     teaches="ch03-cases",
 )
 

@@ -102,7 +102,7 @@ Q14 = Exercise(
         "b": rng.choice((12, 16, 20)),
         "link": 1e9 * rng.integers(40, 100),
     },
-    expected=_exchange_ms,
+    expected=lambda gbytes, a, b, link: _exchange_ms(gbytes, a, b, link),
     rtol=0.005,
     source="longest ring b: (b²/4)/(2b) · V/(N W)",
     mistakes=(

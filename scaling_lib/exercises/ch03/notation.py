@@ -50,11 +50,11 @@ Q2 = Exercise(
         Mistake("W[D, F_XY]", "In this order the second chip along Y would hold the second block: the first-named "
                 "axis is the slowest."),
         Mistake("W[D_YX, F]", "All 4096 rows are there: D is not cut."),
-        Mistake("W[D_XY, F]", "All 4096 rows are there: D is not cut."),
+        Mistake("W[D_XY, F]", "Each chip has all rows of D; the columns are what is cut."),
         Mistake("W[D, F_X]", "That gives blocks of 2048 columns: four parts, not eight."),
         Mistake("W[D, F_Y]", "That gives blocks of 4096 columns: two parts, not eight."),
         Mistake("W[D_Y, F_X]", "That cuts both dimensions; D is whole."),
-        Mistake("W[D_X, F_Y]", "That cuts both dimensions; D is whole."),
+        Mistake("W[D_X, F_Y]", "With X below it D would be cut too; each chip has all its rows."),
     ),
     hints=(
         "Which dimension is cut, and into how many parts?",
@@ -157,7 +157,7 @@ Q4 = Exercise(
         Mistake("C[I_Z, K]{U_X}", "Y cuts K of B, and passes through to C."),
         Mistake("C[I, K_Y]{U_X}", "Z cuts I of A, and passes through to C."),
         Mistake("C[I_ZX, K_Y]", "X does not cut the result: it is the axis over which sums remain."),
-        Mistake("C[I_Z, K_YX]", "X does not cut the result: it is the axis over which sums remain."),
+        Mistake("C[I_Z, K_YX]", "X cuts only J, which is summed over; it cannot cut K of the result by itself."),
     ),
     hints=(
         "Subscripts of I and K pass through.",

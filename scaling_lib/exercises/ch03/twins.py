@@ -43,7 +43,7 @@ G7 = _twin(
     {
         "C[I_Y, K]": "Each chip has only its share of every sum over J: say over which axis it is unreduced.",
         "C[I_Y, K_X]": "K is cut in neither operand: each chip has all of it, but only shares of the sums.",
-        "C[I_YX, K]": "J is gone from the result, and its axis with it; what remains is a sum still to be added over X.",
+        "C[I_YX, K]": "J is gone from the result, and its axis with it; what remains is a sum over X.",
         "C[I, K]{U_X}": "Y cuts I of A, and passes through to C.",
         "C[I_Y, K]{U_Y}": "The dimension that is summed over is cut over X.",
     },
@@ -151,7 +151,7 @@ G19 = _twin(
     "A vocabulary on eight chips",
     6283,
     {
-        50257 / 8: "Chips hold whole rows: round up.",
+        50257: "That is the whole vocabulary; cut it over eight chips.",
         6282: "Round up: with 6282 rows on each chip the last one has no place.",
         50264: "That is all of them after padding.",
     },
