@@ -40,13 +40,25 @@ def insert(document: nodes.document, docname: str, code_cells) -> None:
             continue
         spec = spec_of(key)
         code[key] = spec["code"]
-        cell.parent.replace(cell, answer_box(spec=spec, role=role_of(cell, tags), docname=docname))
+        box = answer_box(spec=spec, role=role_of(cell, tags), docname=docname)
+        cell.parent.replace(cell, box)
+        if spec["kind"] == "choice":
+            drop_listed_choices(box)
     for cell, tags in code_cells(document, "answer"):
         if code.get(key_of(tags, "")) is False:  # a code question keeps its stub in the page
             cell.parent.remove(cell)
     for emphasis in list(document.findall(nodes.emphasis)):
         if code and LEVEL.fullmatch(emphasis.parent.astext()):  # the box says so as well
             emphasis.parent.parent.remove(emphasis.parent)
+
+
+def drop_listed_choices(box: answer_box) -> None:
+    """Removes the lettered list of choices and how to name one: a notebook needs them, the box shows its own."""
+    section = box.parent
+    for node in list(section[: section.index(box)]):
+        lettered = isinstance(node, nodes.bullet_list) and all(re.match(r"[a-z]: ", item.astext()) for item in node)
+        if lettered or (isinstance(node, nodes.paragraph) and node.astext().startswith("Answer with a letter")):
+            section.remove(node)
 
 
 def role_of(cell: nodes.Node, tags: list[str]) -> str:

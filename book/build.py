@@ -27,16 +27,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--quick", action="store_true", help="rebuild what changed; keep outputs of unchanged code")
     quick = options.parse_args(arguments).quick
-    started = time.monotonic()
+    started, current = time.monotonic(), fingerprint()
     prepare_environment()
-    quick = quick and still_valid()
+    quick = quick and still_valid(current)
     failed = plan_prose() or run_sphinx(quick) or explain_missing(pages_in_toc(), SITE)
     if failed:
         print(f"The book was not built: {failed}", file=sys.stderr)
         return 1
     if not quick:
         seed_cache()
-    STAMP.write_text(fingerprint(), encoding="utf-8")
+    STAMP.write_text(current, encoding="utf-8")
     print(f"The book is in {(SITE / 'index.html').relative_to(ROOT)} ({time.monotonic() - started:.0f} s).")
     print("`make serve` shows it on http://localhost:8000")
     return 0
@@ -60,21 +60,20 @@ def plan_prose() -> str:
 
 
 def fingerprint() -> str:
-    """A digest of all that cell outputs depend on, apart from the cells."""
+    """A digest of all that a page depends on, apart from its text: library, extension, versions."""
     digest = hashlib.sha256(sys.version.encode())
-    files = [p for p in (ROOT / "scaling_lib").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    for path in sorted([*files, ROOT / "requirements.lock"]):
-        if path.exists():
-            digest.update(path.relative_to(ROOT).as_posix().encode())
-            digest.update(path.read_bytes())
+    library = [p for p in (ROOT / "scaling_lib").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    for path in sorted([*library, *(ROOT / "book").glob("*.py"), *ROOT.glob("requirements.lock")]):
+        digest.update(path.relative_to(ROOT).as_posix().encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def still_valid() -> bool:
-    """Whether the outputs kept from the last build may be used; if not, they are deleted."""
-    if STAMP.exists() and CACHE.is_dir() and STAMP.read_text(encoding="utf-8") == fingerprint():
+def still_valid(current: str) -> bool:
+    """Whether what the last build kept may be used."""
+    if STAMP.exists() and CACHE.is_dir() and STAMP.read_text(encoding="utf-8") == current:
         return True
-    print("The library changed, or nothing was built yet: running every notebook.")
+    print("The library or the site's extension changed, or nothing was built yet: building from scratch.")
     return False
 
 

@@ -32,7 +32,7 @@ from scaling_lib.exercises import (
 )
 from scaling_lib.exercises.coded import cases_of
 from scaling_lib.exercises.diagnosis import by_ratio, ratios
-from scaling_lib.exercises.engine import check_exercise
+from scaling_lib.exercises.engine import check_exercise, inputs_of
 from scaling_lib.exercises.faults import wrong_answer
 from scaling_lib.units import UnknownExercise
 
@@ -489,3 +489,24 @@ def test_exercises_load_neither_jax_nor_matplotlib_nor_ipywidgets_nor_a_chapter_
         "x.exercises(); assert not {'jax', 'matplotlib', 'ipywidgets'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_drawn_inputs_that_would_blur_two_mistakes_are_passed_over():
+    blurred = Exercise(
+        key="ch01.q99",
+        title="Either",
+        kind="number",
+        unit="",
+        inputs={"a": 1.0, "b": 5.0},
+        draw=lambda rng: {"a": 1.0, "b": float(rng.integers(1, 3))},
+        expected=lambda a: a,
+        rtol=0.01,
+        source="a itself",
+        mistakes=(Mistake(lambda a: 2 * a, "twice"), Mistake(lambda b: 4 * b - 2, "the other")),
+        hints=("one", "two", "three"),
+        solution="a",
+        teaches="ch01-ridges",
+        level=1,
+        minutes=1,
+    )
+    assert {inputs_of(blurred, f"student {i}")["b"] for i in range(50)} == {2.0}

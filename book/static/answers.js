@@ -167,5 +167,5 @@
   }
 
   window.slJudge = judge;
-  window.slBoxes = [...document.querySelectorAll(".sl-answer")].map((root) => new Box(root));
+  for (const root of document.querySelectorAll(".sl-answer")) new Box(root);
 })();

@@ -19,26 +19,36 @@
     toggle.title = "Every number of the text that code has checked: point at it to see the expression";
     row.append(toggle);
 
-    const show = (sum) => {
-      tip.textContent = sum.dataset.sum ? `= ${sum.dataset.sum}` : "a premise: given, not computed";
-      tip.hidden = false;
-      const box = sum.getClientRects()[0];
+    let shown = null;
+    const place = () => {
+      if (!shown) return;
+      const box = shown.getClientRects()[0];
       const left = Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
       const below = box.bottom + 6 + tip.offsetHeight < window.innerHeight;
       tip.style.left = `${Math.max(8, left)}px`;
       tip.style.top = `${below ? box.bottom + 6 : box.top - tip.offsetHeight - 6}px`;
     };
-    const hide = () => { tip.hidden = true; };
+    const show = (sum) => {
+      shown = sum;
+      tip.textContent = sum.dataset.sum ? `= ${sum.dataset.sum}` : "a premise: given, not computed";
+      tip.hidden = false;
+      place();
+    };
+    const hide = () => {
+      shown = null;
+      tip.hidden = true;
+    };
     const on = () => document.body.classList.contains("sl-sums");
 
-    for (const sum of sums) {
-      sum.addEventListener("mouseenter", () => on() && show(sum));
-      sum.addEventListener("mouseleave", hide);
-      sum.addEventListener("focus", () => on() && show(sum));
-      sum.addEventListener("blur", hide);
+    const pointed = (event) => on() && event.target.closest(".sl-sum");
+    for (const kind of ["mouseover", "focusin"]) {
+      document.addEventListener(kind, (event) => { const sum = pointed(event); if (sum) show(sum); });
+    }
+    for (const kind of ["mouseout", "focusout"]) {
+      document.addEventListener(kind, (event) => { if (pointed(event)) hide(); });
     }
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
-    document.addEventListener("scroll", hide, { passive: true });
+    document.addEventListener("scroll", place, { passive: true });
 
     const set = (state) => {
       document.body.classList.toggle("sl-sums", state);
@@ -66,6 +76,29 @@
     refresh();
     window.addEventListener("load", () => Promise.resolve(window.MathJax?.startup?.promise).then(refresh));
     window.addEventListener("resize", refresh);
+  }
+
+  // --- Print is light, with the answers that the text keeps folded spelled out.
+  function setUpPrint() {
+    const root = document.documentElement;
+    let before = null;
+    const start = () => {
+      if (before) return;
+      const folded = [...document.querySelectorAll(".bd-article details:not([class]):not([open])")]
+        .filter((details) => !details.closest(".sl-answer"));
+      before = { theme: root.dataset.theme, folded };
+      root.dataset.theme = "light";
+      for (const details of folded) details.open = true;
+    };
+    const end = () => {
+      if (!before) return;
+      root.dataset.theme = before.theme;
+      for (const details of before.folded) details.open = false;
+      before = null;
+    };
+    window.addEventListener("beforeprint", start);
+    window.addEventListener("afterprint", end);
+    matchMedia("print").addEventListener("change", (event) => (event.matches ? start() : end()));
   }
 
   // --- The reader's place: a long page offers to go on where one stopped.
@@ -102,4 +135,5 @@
   nameToggles();
   setUpScrollers();
   setUpPlace();
+  setUpPrint();
 })();

@@ -14,7 +14,7 @@ from scaling_lib.exercises import coded, diagnosis
 from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.grammar import parse_answer
 from scaling_lib.exercises.registry import exercise
-from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs, shown
+from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs, shown, too_near
 from scaling_lib.units import ScalingError
 
 _NOT_READ = {
@@ -49,8 +49,17 @@ def inputs_of(e: Exercise, student: str | None = None) -> dict[str, Any]:
     """`inputs` of an exercise that is in no chapter (yet)."""
     student = student or os.environ.get("SCALING_STUDENT")
     if student and e.draw and e.kind != "code":
-        return dict(e.draw(Draws(f"{seed_of(student)}/{e.key}")))
+        return _drawn(e, Draws(f"{seed_of(student)}/{e.key}"))
     return copy.deepcopy(dict(e.inputs))
+
+
+def _drawn(e: Exercise, rng: Draws) -> dict[str, Any]:
+    """Inputs with which every planted mistake can be told from the others: draws that blur two are passed over."""
+    for _ in range(100):
+        values = dict(e.draw(rng))
+        if e.kind != "number" or not any(too_near(e, values)):
+            break
+    return values
 
 
 def check(key: str, answer: Any, student: str | None = None) -> Verdict:

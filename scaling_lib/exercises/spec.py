@@ -6,8 +6,9 @@ import html
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
@@ -202,3 +203,16 @@ def shown(value: Any) -> str:
     except Exception:
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def named_values(e: Exercise, values: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """A number question's right answer and planted wrong ones for these inputs, each with what it is."""
+    named = [("the right answer", float(e.expected_for(values)))]
+    return named + [(f"{m.says!r}", float(of_inputs(m.value, values))) for m in e.mistakes if not m.is_predicate]
+
+
+def too_near(e: Exercise, values: Mapping[str, Any]) -> Iterator[str]:
+    """Pairs of answers to a number question that its tolerance cannot tell apart with these inputs."""
+    for (one, a), (other, b) in combinations(named_values(e, values), 2):
+        if abs(a - b) <= e.rtol * (abs(a) + abs(b)):
+            yield f"{one} ({a:.6g}) and {other} ({b:.6g}) are too near for rtol {e.rtol} with {dict(values)}"

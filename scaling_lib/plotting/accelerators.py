@@ -76,7 +76,8 @@ def tiles_and_bytes(chip="tpu-v5e", size=8192):
         axes.set_ylabel("time (ms)")
     says = (
         f"A bf16 product of side {size} on {chip.title}: arithmetic {si(math_s, 's')}; memory "
-        f"{si(memory_s[0], 's')} with tiles of {tiles[0]:.0f}, {si(memory_s[tiles == enough][0], 's')} with {enough:.0f}."
+        f"{si(memory_s[0], 's')} with tiles of {tiles[0]:.0f}, {si(memory_s[tiles == enough][0], 's')} with tiles "
+        f"of {enough:.0f}."
     )
     columns = {
         "side of a tile": tiles,
@@ -96,30 +97,9 @@ def vector_roofline(chip="tpu-v5e"):
         "polynomial GELU": elementwise_work(1, flops_per_element=10).intensity,
     }
     ridge, near = (ridge_point(chip, unit="vector", link=link) for link in ("hbm", fast))
-    x = np.geomspace(0.02, 2000, 200)
     with style.book_style():
         figure, axes = style.new_axes(f"The vector unit's ridge is at {ridge:.2g} FLOPs per byte")
-        axes.plot(x, attainable_flops_per_s(chip, x) / 1e12, color=COLORS["compute"], ls="--")
-        for unit in ("matrix", "vector"):
-            roof = chip.peak_flops_per_s(unit=unit)
-            style.direct_label(axes, x[-1], roof / 1e12, f"{unit} unit", COLORS["compute"], xytext=(-2, 8), ha="right")
-        slope = x < ridge
-        axes.plot(x[slope], attainable_flops_per_s(chip, x[slope], unit="vector") / 1e12, color=COLORS["hbm"])
-        faster = x < near
-        axes.plot(
-            x[faster], attainable_flops_per_s(chip, x[faster], unit="vector", link=fast) / 1e12, color=COLORS["ici"]
-        )
-        style.direct_label(
-            axes,
-            x[25],
-            x[25] * chip.link_bytes_per_s(fast) / 1e12,
-            fast.upper(),
-            COLORS["ici"],
-            xytext=(-6, 8),
-            ha="right",
-        )
-        style.direct_label(axes, x[20], x[20] * chip.hbm_bytes_per_s / 1e12, "HBM", COLORS["hbm"], xytext=(8, -8))
-        axes.plot([near, x[-1]], [chip.peak_flops_per_s(unit="vector") / 1e12] * 2, color=COLORS["compute"])
+        _two_roofs(axes, chip, fast, (ridge, near))
         for k, (name, at) in enumerate(points.items()):
             rate = attainable_flops_per_s(chip, at, unit="vector") / 1e12
             axes.plot([at], [rate], "o", color=INK, ms=6, zorder=5)
@@ -131,10 +111,28 @@ def vector_roofline(chip="tpu-v5e"):
     vector = chip.peak_flops_per_s(unit="vector")
     says = (
         f"On {chip.title} the vector unit does {si(vector, 'FLOP/s')}, {chip.peak_flops_per_s() / vector:.0f} times "
-        f"less than the matrix units; its ridge is at {ridge:.2g} FLOP/byte out of HBM and {near:.2g} out of {fast.upper()}."
+        f"less than the matrix units; its ridge is at {ridge:.2g} FLOP/byte out of HBM and {near:.2g} out of "
+        f"{fast.upper()}."
     )
     rates = [attainable_flops_per_s(chip, at, unit="vector") / 1e12 for at in points.values()]
     return Picture(figure, says, {"operation": list(points), "FLOP/byte": list(points.values()), "TFLOP/s": rates})
+
+
+def _two_roofs(axes, chip, fast, ridges):
+    """The matrix units' roofline dashed; the vector unit's out of HBM and out of the fast memory."""
+    ridge, near = ridges
+    x = np.geomspace(0.02, 2000, 200)
+    axes.plot(x, attainable_flops_per_s(chip, x) / 1e12, color=COLORS["compute"], ls="--")
+    vector = chip.peak_flops_per_s(unit="vector") / 1e12
+    axes.plot([near, x[-1]], [vector] * 2, color=COLORS["compute"])
+    for words, roof in (("matrix unit", chip.peak_flops_per_s() / 1e12), ("vector unit", vector)):
+        style.direct_label(axes, x[-1], roof, words, COLORS["compute"], xytext=(-2, 8), ha="right")
+    for link, knee, color in (("hbm", ridge, COLORS["hbm"]), (fast, near, COLORS["ici"])):
+        slope = np.array([x[0], knee])
+        axes.plot(slope, slope * chip.link_bytes_per_s(link) / 1e12, color=color)
+        where = {"xytext": (8, -8)} if link == "hbm" else {"xytext": (-6, 8), "ha": "right"}
+        at = x[22]
+        style.direct_label(axes, at, at * chip.link_bytes_per_s(link) / 1e12, link.upper(), color, **where)
 
 
 def bandwidth_ladder(chips=("tpu-v5e", "tpu-v5p", "h100")):
@@ -143,8 +141,7 @@ def bandwidth_ladder(chips=("tpu-v5e", "tpu-v5p", "h100")):
     rates = {c.title: [_rate(c, links) for links in LADDER.values()] for c in chips}
     at, thick = np.arange(len(LADDER))[::-1], 0.8 / len(chips)
     with style.book_style():
-        figure, axes = style.new_axes("", size=(4.8, 4.2))
-        axes.set_title("Each step away from the arithmetic\nhas less bandwidth")
+        figure, axes = style.new_axes("Each step away from the arithmetic has less bandwidth", size=(4.8, 4.2))
         for k, (c, color) in enumerate(zip(chips, style.SERIES, strict=False)):
             values = np.array([rate or np.nan for rate in rates[c.title]]) / 1e9
             bars = axes.barh(at + 0.4 - thick * (k + 0.5), values, height=thick * 0.9, color=color)

@@ -60,7 +60,7 @@ def elementwise_stream(chip="tpu-v5e", blocks=5, block_bytes=2**17):
       blocks: how many blocks each array has.
       block_bytes: of one block [bytes].
 
-    >>> elementwise_stream().describe()[-81:]
+    >>> elementwise_stream().describe()[-60:]
     'the memory is busy all the time, the vector unit 1.1% of it.'
     """
     chip = find_chip(chip) if isinstance(chip, str) else chip

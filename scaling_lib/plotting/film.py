@@ -122,7 +122,7 @@ class Animation:
         )
         said, last = html.escape(self.sentence), len(self.shots) - 1
         return (
-            f'{STYLE}<figure class="sl-animation" data-still="{self.still}" data-seconds="{self.seconds}">'
+            f'{STYLE}<figure class="sl-figure sl-animation" data-still="{self.still}" data-seconds="{self.seconds}">'
             f'<p class="sl-title">{html.escape(self.title)}</p>'
             f'<svg {self._box()} role="img" aria-label="{said}">{self.scene}{shots}</svg>'
             f'<div class="sl-film" hidden><button type="button">Play</button>'

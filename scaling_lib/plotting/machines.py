@@ -4,7 +4,6 @@ Every figure in a drawing comes from the catalogue or from the machine itself; e
 """
 
 import itertools
-import textwrap
 
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
@@ -51,7 +50,7 @@ def slice_drawing(s):
     with style.book_style():
         figure, axes = _canvas(_slice_title(s, shape), size=(4.8, 3.0 if len(s.shape) == 2 else 4.0))
         (_flat if len(s.shape) == 2 else _solid)(axes, s)
-        axes.set_aspect("equal", adjustable="datalim")  # the title starts at the left edge
+        axes.set_aspect("equal")
     columns = {
         "chips": [s.n_chips], "hosts": [s.n_hosts], "links": [s.n_links], "closing rings": [s.wrap_links],
         "hops across": [s.diameter_hops], "bisection [GB/s]": [s.bisection_bytes_per_s / 1e9],
@@ -292,8 +291,7 @@ def _row(axes, count, left, right, y, role):
 
 
 def _canvas(title, size):
-    figure, axes = style.new_axes("", size=size)
-    axes.set_title(textwrap.fill(title, 46))
+    figure, axes = style.new_axes(title, size=size)
     axes.set_axis_off()
     return figure, axes
 

@@ -26,7 +26,7 @@ def roofline(chips, points=None, *, dtype="bf16", link="hbm", title=None):
       title: a sentence; by default it states the first chip's ridge point.
 
     >>> roofline("tpu-v5e", {"dot product": 0.5}).describe()
-    'On TPU v5e (bf16, HBM) the ridge is at 240 FLOP/byte, dot product (0.5 FLOP/byte) can reach 0.21% of the peak.'
+    'On TPU v5e (bf16, HBM) the ridge is at 240 FLOP/byte: dot product (0.5 FLOP/byte) can reach 0.21% of the peak.'
     """
     chips, points = _chips(chips), _intensities(points)
     ridges = [ridge_point(c, dtype=dtype, link=link) for c in chips]
@@ -138,8 +138,8 @@ def measured_roofline(measured):
         _two_colours(axes, x, np.minimum(peak, stream * x) / 1e9, x < ridge, "-", COLORS["hbm"])
         axes.plot(intensity, predicted / 1e9, "o", mfc="none", mec=INK, ms=8)
         axes.plot(intensity, attained / 1e9, "x", color=INK, ms=6, mew=2)
-        for p in measured.points:
-            where = {"xytext": (8, -10), "fontsize": 8}
+        for i, p in enumerate(measured.points):
+            where = {"xytext": (6, 10 if i % 2 else -10), "fontsize": 8}
             style.direct_label(axes, p.intensity, p.flops_per_s.median / 1e9, f"B = {p.batch}", INK, **where)
         axes.margins(y=0.12)
         _name_axes(axes, "intensity (FLOPs per byte); ○ predicted, × measured", "GFLOP/s", subs=(1, 3))
@@ -209,6 +209,11 @@ def _attainable(chip, intensity, dtype, link):
     return attainable_flops_per_s(chip, intensity, dtype=dtype, link=link)
 
 
+def _share(chip, intensity, dtype, link):
+    """Percent of the peak."""
+    return 100 * _attainable(chip, intensity, dtype, link) / chip.peak_flops_per_s(dtype)
+
+
 def _two_colours(axes, x, y, waits, dash, wait_color):
     """One line: in the colour of what it waits for, and in the colour of compute where it computes."""
     waits = np.asarray(waits)
@@ -263,11 +268,11 @@ def _name_axes(axes, x, y, subs=(1,)):
 def _roofline_says(chips, ridges, points, dtype, link):
     said = []
     for c, ridge in zip(chips, ridges, strict=True):
+        reached = [
+            f"{name} ({at:.3g} FLOP/byte) can reach {_share(c, at, dtype, link):.2g}%" for name, at in points.items()
+        ]
         text = f"on {c.title} ({dtype}, {link.upper()}) the ridge is at {ridge:.0f} FLOP/byte"
-        for name, at in points.items():
-            share = _attainable(c, at, dtype, link) / c.peak_flops_per_s(dtype)
-            text += f", {name} ({at:.3g} FLOP/byte) can reach {100 * share:.2g}% of the peak"
-        said.append(text)
+        said.append(text + (": " if reached else "") + ", ".join(reached) + (" of the peak" if reached else ""))
     text = "; ".join(said) + "."
     return text[0].upper() + text[1:]
 

@@ -33,9 +33,6 @@ RC = {
     "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
     "figure.dpi": 100,
     "font.family": "sans-serif",
     "font.size": 9.5,
@@ -99,7 +96,7 @@ def new_axes(title, *, size=PHONE):
     """A figure and its axes, with a sentence as title. No pyplot: nothing is shown twice or left open."""
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
-    axes.set_title(textwrap.fill(title, 44))
+    figure.suptitle(textwrap.fill(title, 46), x=0.01, ha="left", fontsize=11, fontweight="bold")
     axes.set_axisbelow(True)
     return figure, axes
 

@@ -4,7 +4,7 @@ import html
 from dataclasses import dataclass
 
 from scaling_lib.referee.devices import catalogue_chip, this_device
-from scaling_lib.referee.measure import Spread, _device_name, _rates
+from scaling_lib.referee.measure import _DTYPES, Spread, _device_name, _matmuls, _rates
 from scaling_lib.systolic import padded_size
 from scaling_lib.units import positive, si
 
@@ -70,8 +70,6 @@ def measure_tiles(device=None, *, seconds=2.0):
     Raises:
       ScalingError: seconds is not positive.
     """
-    import jax
-
     seconds = positive("seconds", seconds)
     device = this_device() if device is None else device
     on_cpu = device.platform == "cpu"
@@ -80,9 +78,7 @@ def measure_tiles(device=None, *, seconds=2.0):
     step = max(tile, 64)
     sides = (whole - step, whole - step + 1, whole - step // 2, whole, whole + 1, whole + step)
     dtype, calls = ("f32", 1) if on_cpu else ("bf16", 20)
-    with jax.default_device(device):
-        spreads = _rates([_square(n, dtype, calls) for n in sides], seconds)
-    rates = dict(zip(sides, spreads, strict=True))
+    rates = _square_rates(device, sides, _DTYPES[dtype], calls, seconds)
     best = rates[whole].median
     sizes = []
     for n, rate in rates.items():
@@ -91,14 +87,13 @@ def measure_tiles(device=None, *, seconds=2.0):
     return MeasuredTiles(_device_name(device), dtype, tile, tuple(sizes))
 
 
-def _square(n, dtype, calls):
-    """(FLOPs, what to run) of one product of side n."""
+def _square_rates(device, sides, dtype, calls, seconds):
+    """{side: Spread} of square products, run in turn so that a busy moment of the machine falls on all alike."""
     import jax
-    import jax.numpy as jnp
 
-    x = jnp.ones((n, n), {"f32": jnp.float32, "bf16": jnp.bfloat16}[dtype])
-    matmul = jax.jit(lambda a: a @ a)
-    return calls * 2.0 * n**3, lambda: [matmul(x) for _ in range(calls)]
+    with jax.default_device(device):
+        tasks = [task for n in sides for task in _matmuls((n,), n, dtype, calls)]
+        return dict(zip(sides, _rates(tasks, seconds), strict=True))
 
 
 def tile_of(device):

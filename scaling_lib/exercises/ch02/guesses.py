@@ -35,7 +35,7 @@ G1 = Exercise(
     ),
     source="intensity about B = 100; ridge 197e12 / 820e9 = 240",
     solution="Intensity 100 over the ridge at 240: 42%.",
-    teaches="ch01-matmul",
+    teaches="ch02-warm-up",
     minutes=1,
 )
 
@@ -52,7 +52,7 @@ G2 = Exercise(
     ),
     source="H100 SXM: 989 TFLOP/s bf16, 3.35 TB/s; one byte a weight",
     solution="295 ÷ 2 = 148 tokens.",
-    teaches="ch01-formats",
+    teaches="ch02-warm-up",
     minutes=1,
 )
 
@@ -68,7 +68,7 @@ G3 = _guess(
     ),
     "BDF FLOPs against 2BF bytes",
     "BDF FLOPs against 2BF bytes: B and F cancel, D remains.",
-    "ch01-network",
+    "ch02-warm-up",
 )
 
 G4 = _guess(
