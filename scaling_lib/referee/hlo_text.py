@@ -58,6 +58,7 @@ class Instruction:
     argument: str  # what stands between the brackets, as written
     attrs: str  # everything after them
     is_tuple: bool = False
+    line: int = 0
 
     def attr(self, key):
         """Value of ``key=`` up to the comma that ends it (brackets kept together), or None."""
@@ -186,7 +187,7 @@ def _check_root(computation, number):
 
 def _add(computation, statement, number):
     try:
-        instruction, is_root = _instruction(statement)
+        instruction, is_root = _instruction(statement, number)
     except (HloError, ValueError, IndexError) as error:
         raise HloError(f"line {number}: not an HLO instruction ({error}): {statement[:80]!r}") from None
     computation.instructions[instruction.name] = instruction
@@ -194,7 +195,7 @@ def _add(computation, statement, number):
         computation.root = instruction
 
 
-def _instruction(statement):
+def _instruction(statement, number):
     head = _INSTRUCTION.match(statement)
     if not head:
         raise HloError("no name")
@@ -212,10 +213,28 @@ def _instruction(statement):
     closing = _matching(rest, opening)
     argument = rest[opening + 1 : closing]
     attrs = rest[closing + 1 :].removeprefix(",").lstrip()
+    if "devices=[" in attrs:
+        _check_tiles(attrs)
     if call[1] == "parameter":
         int(argument)
     names = () if call[1] in ("constant", "parameter", "iota") else _operand_names(argument)
-    return Instruction(head[2], call[1], arrays, names, argument, attrs, is_tuple), bool(head[1])
+    return Instruction(head[2], call[1], arrays, names, argument, attrs, is_tuple, number), bool(head[1])
+
+
+_TILES = re.compile(r"devices=\[([\d,]+)\](<=\[([\d,]+)\]|[\d,]+)")
+
+
+def _check_tiles(attrs):
+    """Refuse a sharding whose tiles are not as many as its devices; XLA's own parser took it and crashed much later."""
+    for tiles, devices, iota in _TILES.findall(attrs):
+        n = _product(tiles)
+        has = _product(iota) if iota else len(devices.strip(",").split(","))
+        if n != has:
+            raise HloError(f"sharding devices=[{tiles}]{devices}: {n} tiles for {has} devices")
+
+
+def _product(text):
+    return Array("", _dims(text)).elements
 
 
 def _dims(text):
