@@ -34,7 +34,7 @@ G1 = Exercise(
     ),
     source="chapter 1: time lies between the slowest clock and the sum of all",
     solution="174 + 93 = 267 µs, if nothing overlaps; 174 µs if everything does.",
-    teaches="ch01-clocks",
+    teaches="ch03-warm-up",
     minutes=1,
 )
 
@@ -51,7 +51,7 @@ G2 = Exercise(
     ),
     source="half of the ring",
     solution="16 ÷ 2 = 8 hops, either way round.",
-    teaches="ch02-torus",
+    teaches="ch03-warm-up",
     minutes=1,
 )
 
@@ -66,7 +66,7 @@ G3 = _choice(
     order=("both", "one of them", "neither"),
     source="chapter 2: v5e wraps at 16",
     solution="Neither: on a v5e an axis wraps only where it has all 16 chips. Both are lines.",
-    teaches="ch02-torus",
+    teaches="ch03-warm-up",
 )
 
 G4 = Exercise(

@@ -16,7 +16,7 @@ Q1 = Exercise(
         "y": rng.choice((16, 32)),
         "z": rng.choice((2, 3)),
     },
-    expected=lambda d, f, x, y, z: 2 * d * f / x * y * z / 1e6,
+    expected=lambda d, f, y, z: 2 * d * f * y * z / 1e6,
     rtol=0.005,
     source="bf16: 2 bytes; X cuts D, Y and Z hold copies: x·y·z chips with 2·d·f/x bytes each",
     mistakes=(
@@ -25,7 +25,7 @@ Q1 = Exercise(
         Mistake(
             lambda d, f, x, y, z: 2 * d * f * x * y * z / 1e6, "X cuts the array: each chip holds 1/X of it, not all."
         ),
-        Mistake(lambda d, f, x, y, z: d * f / x * y * z / 1e6, "bf16 takes two bytes a number."),
+        Mistake(lambda d, f, y, z: d * f * y * z / 1e6, "bf16 takes two bytes a number."),
     ),
     hints=(
         "What one chip holds, times the number of chips.",
