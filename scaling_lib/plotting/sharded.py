@@ -20,7 +20,7 @@ def sharded_arrays(shardings, mesh, chip=None):
       mesh: {axis: chips}.
       chip: whose blocks are filled, {axis: place}; the chip one step along the first axis by default.
 
-    >>> sharded_arrays(["A[I_XY, J]", "A[I_YX, J]"], {"X": 2, "Y": 2}).describe()[-78:]
+    >>> sharded_arrays(["A[I_XY, J]", "A[I_YX, J]"], {"X": 2, "Y": 2}).describe()[-76:]
     'chip (1, 0) holds block (2, 0) of A[I_XY, J] and block (1, 0) of A[I_YX, J].'
     """
     parsed = [parse_sharding(s, mesh) if isinstance(s, str) else s for s in shardings]

@@ -30,7 +30,8 @@ MESHES = {
 SIZES = (256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536)
 AXES = "XY"
 ARRAYS = {"A": "IJ", "B": "JK", "C": "IK"}
-WAYS = tuple(itertools.product(("I", "J", "K", "-"), repeat=2))  # where X goes while chips multiply, and Y
+# Where X goes while chips multiply, and Y; "r" if both cut one dimension and Y is the slower.
+WAYS = (*itertools.product(("I", "J", "K", "-"), repeat=2), *((dim, dim, "r") for dim in "IJK"))
 LEAST_S = 1e-12  # what a way costs that costs nothing, so that it has a logarithm
 DOMAIN = (1e-6, 1.0)
 LARGE = 1e9  # bytes of an array whose cheapest route is taken at every size
@@ -40,7 +41,7 @@ def sharding_explorer():
     """Layouts of A, B and C × mesh × three sizes: what a chip holds, every way to multiply, the cheapest plan.
 
     >>> sharding_explorer().describe({"a": "I_X J", "b": "J K_X", "c": "I_X K"})[:63]
-    'A[I_X, J] · B[J, K_X] → C[I_X, K] on TPU v5e, X = 4, Y = 2: mul'
+    'A[I_X, J] · B[J, K_X] → C[I_X, K] on TPU v5e, X = 4, Y = 2: cut'
     """
     return Display(_explorer())
 
@@ -68,8 +69,9 @@ def _mesh(name):
 
 def _state(name, way):
     """(axes of each dimension, unreduced axes) of an array while chips multiply: an axis goes where `way` says."""
-    dims = tuple(tuple(axis for axis, dim in enumerate(way) if dim == d) for d in ARRAYS[name])
-    unreduced = tuple(axis for axis, dim in enumerate(way) if dim == "J") if name == "C" else ()
+    axes = (1, 0) if way[2:] else (0, 1)
+    dims = tuple(tuple(axis for axis in axes if way[axis] == d) for d in ARRAYS[name])
+    unreduced = tuple(axis for axis in (0, 1) if way[axis] == "J") if name == "C" else ()
     return dims, unreduced
 
 
@@ -136,7 +138,7 @@ def _split(dims):
     """Chips over which a way cuts these dimensions."""
 
     def of(mesh, way):
-        return math.prod(_mesh(mesh).sizes[axis] for axis, dim in zip(AXES, way, strict=True) if dim in dims)
+        return math.prod(_mesh(mesh).sizes[axis] for axis, dim in zip(AXES, way[:2], strict=True) if dim in dims)
 
     return of
 
@@ -201,8 +203,9 @@ def _text(array, **layout):
 
 
 def _row(way):
-    """`X: I, Y: K`."""
-    return ", ".join(f"{axis}: {dim.replace('-', 'idle')}" for axis, dim in zip(AXES, way, strict=True))
+    """`X: I, Y: K`, or `XY: I`."""
+    x, y, *turned = (dim.replace("-", "idle") for dim in way)
+    return f"X: {x}, Y: {y}" if x != y else f"{'YX' if turned else 'XY'}: {x}"
 
 
 def _readouts():
@@ -232,15 +235,16 @@ def _say(way):
     at = _name(way)
     return Say(
         f"{{text_A}} · {{text_B}} → {{text_C}} on {{mesh}}: {{words_A_{at}}}{{words_B_{at}}}multiply with {_cut(way)}"
-        f"{{words_C_{at}}}; {{best_s:s}}, of which the product takes {{product_{at}:s}}. A chip holds {{local:B}} of the "
-        "three arrays.",
+        f"{{words_C_{at}}}; {{best_s:s}}, of which the product takes {{product_{at}:s}}. A chip holds {{local:B}} of "
+        "the three arrays.",
         {"best": f"fast_{at}"},
     )
 
 
 def _cut(way):
-    """`X on I and Y on K`."""
-    return " and ".join(f"{axis} {'idle' if dim == '-' else f'on {dim}'}" for axis, dim in zip(AXES, way, strict=True))
+    """`X on I and Y on K`, or `XY on I`."""
+    x, y, *turned = ("idle" if dim == "-" else f"on {dim}" for dim in way)
+    return f"X {x} and Y {y}" if x != y else f"{'YX' if turned else 'XY'} {x}"
 
 
 def _chart(rows):
@@ -265,7 +269,7 @@ def _chart(rows):
     return spec
 
 
-BARS = 16 * 17
+BARS = len(WAYS) * 16
 
 
 def _tables_of_names():
@@ -274,18 +278,19 @@ def _tables_of_names():
         yield Table(f"left_{array}", (), partial(float, left))
 
 
+def _layout_control(array, first):
+    layouts = tuple(LAYOUTS[array])
+    return Control(array.lower(), array, layouts, first, tuple(_written(array, layout) for layout in layouts))
+
+
 @cache
 def _explorer():
-    layouts = {array: tuple(LAYOUTS[array]) for array in ARRAYS}
     rows = tuple((_row(way), "ici") for way in WAYS)
     return Explorer(
         name="ch03-sharding",
         title="The layouts decide what must be sent; the block of chip (1, 0) is filled",
         controls=(
-            *(
-                Control(array.lower(), f"{array}", layouts[array], start, tuple(_written(array, v) for v in layouts[array]))
-                for array, start in (("A", "I_X J"), ("B", "J K_X"), ("C", "I_X K"))
-            ),
+            *(_layout_control(*pick) for pick in (("A", "I_X J"), ("B", "J K_X"), ("C", "I_X K"))),
             Control("mesh", "Mesh", tuple(MESHES), "TPU v5e, X = 4, Y = 2", tuple(MESHES)),
             Control("i", "I", SIZES, 4096),
             Control("j", "J", SIZES, 8192),
@@ -306,9 +311,7 @@ def _explorer():
         ),
         chart=_chart(rows),
         drawn={
-            "bars": tuple(
-                {"row": f"row_{_name(way)}", "x": f"time_{_name(way)}", "text": f"{{time_{_name(way)}:s}}"} for way in WAYS
-            ),
+            "bars": tuple({"row": f"row_{w}", "x": f"time_{w}", "text": f"{{time_{w}:s}}"} for w in map(_name, WAYS)),
             "blocks": tuple({side: f"{side}_{array}" for side in ("x", "y", "x2", "y2")} for array in ARRAYS),
             "names": tuple({"x": f"left_{array}", "text": f"{{text_{array}}}"} for array in ARRAYS),
         },
