@@ -124,7 +124,7 @@ def collectives_in(compiled_or_text, mesh=None):
         op = ins.opcode.removesuffix("-start")
         if op not in COLLECTIVES or _is_later_part(inside):
             continue
-        collective = _collective(op, ins, inside, module.n_devices, sizes)
+        collective = _collective(op, ins, inside, module, sizes)
         if visit.in_branch:
             collective = replace(collective, note=_join(collective.note, "in one branch of a conditional"))
         found.append(replace(collective, times=visit.times))
@@ -143,7 +143,7 @@ def _is_later_part(computation):
     return "AsyncCollectiveDone" in targets or computation.name.startswith("async_collective_fusion")
 
 
-def _collective(op, ins, inside, n_devices, sizes):
+def _collective(op, ins, inside, module, sizes):
     arrays = [a for name in ins.operands for a in inside[name].arrays]
     note = ""
     if inside.name.startswith("all-reduce-scatter"):
@@ -155,10 +155,10 @@ def _collective(op, ins, inside, n_devices, sizes):
         arrays = arrays[:1] if len(arrays) == 4 and arrays[-1].dtype == "s32" else arrays  # in-place form
         groups, group_size = pairs_of(ins), 1
         axes = axes_of_pairs(groups, sizes)
-        if _sends_padding(ins, inside):
+        if _sends_padding(ins, inside, module):
             note = "rows that padding left on the neighbour"
     else:
-        groups = groups_of(ins, n_devices)
+        groups = groups_of(ins, module.n_devices)
         group_size = max(len(g) for g in groups)
         axes = axes_of_groups(groups, sizes)
         if axes is None and sizes:
@@ -174,11 +174,18 @@ def _collective(op, ins, inside, n_devices, sizes):
     return Collective(op, elements, nbytes, axes, 1, dtype, group_size, merged, note, pairs)
 
 
-def _sends_padding(ins, inside):
+def _sends_padding(ins, inside, module):
+    """Whether a permute sends what a padded all-reduce-scatter made: rows of the neighbour's part."""
     source = inside[ins.operands[0]]
     if source.opcode == "slice":
         source = inside[source.operands[0]]
-    return source.opcode == "fusion" and (source.callee("calls") or "").startswith("all-reduce-scatter")
+    called = source.callee("calls") if source.opcode == "fusion" else None
+    if not called or not called.startswith("all-reduce-scatter"):
+        return False
+    fused = module[called]
+    reduced = [a for i in fused.instructions.values() if i.opcode == "all-reduce" for a in i.arrays]
+    given = [a for p in fused.parameters for a in p.arrays]
+    return sum(a.elements for a in reduced) > sum(a.elements for a in given)
 
 
 @complete
