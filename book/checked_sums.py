@@ -64,8 +64,17 @@ def _wrap(node: nodes.Node, wrapper: checked_number) -> None:
     text = node.astext()
     stripped = text.rstrip()
     start = number_starts_at(stripped)
-    wrapper += nodes.Text(stripped[start:])
+    wrapper += nodes.Text(unbroken(stripped[start:]))
     parent[at : at + 1] = [n for n in (nodes.Text(text[:start]), wrapper) if n.astext()]
+
+
+def unbroken(number: str) -> str:
+    """The number with spaces at which no line breaks: around × and before its unit.
+
+    >>> unbroken("about 6.3 × 10²⁴ FLOPs per byte")
+    'about 6.3\xa0×\xa010²⁴\xa0FLOPs per byte'
+    """
+    return re.sub(r" (×) |(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=[^\W\d])", lambda m: f"\xa0{m[1]}\xa0" if m[1] else "\xa0", number)
 
 
 def _visit_html(self, node: checked_number) -> None:

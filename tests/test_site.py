@@ -4,9 +4,12 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-import yaml
+
+pytest.importorskip("jupyter_book", reason="the book's tools are not installed here")
+yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -100,6 +103,34 @@ def test_scripts_stay_small_and_hold_no_address_of_another_host():
         assert "http://" not in text and "https://" not in text, path
 
 
+def test_links_are_made_from_the_one_address(book):
+    extension = book("scaling_book")
+    options = {"repository_url": "https://github.com/o/n", "launch_buttons": CONFIG["launch_buttons"]}
+    app = SimpleNamespace(
+        srcdir=ROOT,
+        config=SimpleNamespace(html_theme_options=options),
+        env=SimpleNamespace(doc2path=lambda name: ROOT / f"{name}.ipynb"),
+    )
+    links = extension.links_of(app, "chapters/ch01_rooflines")
+    assert links["colab"] == "https://colab.research.google.com/github/o/n/blob/main/chapters/ch01_rooflines.ipynb"
+    assert links["report"].startswith(
+        "https://github.com/o/n/issues/new?title=Error+in+chapters%2Fch01_rooflines.ipynb"
+    )
+    for name in ("cite", "licence"):
+        assert (ROOT / links[name].removeprefix("https://github.com/o/n/blob/main/")).is_file()
+
+
+def test_no_output_needs_a_kernel_to_be_seen():
+    executed = sorted((ROOT / "_build" / "jupyter_execute").rglob("*.ipynb"))
+    if not executed:
+        pytest.skip("the site is not built: run `make book`")
+    for path in executed:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for output in cell.get("outputs", ()):
+                kinds = output.get("data", {})
+                assert "application/vnd.jupyter.widget-view+json" not in kinds or "text/html" in kinds, path
+
+
 # --- The build --------------------------------------------------------------------------------------------------------
 
 
@@ -144,8 +175,10 @@ def test_the_number_before_a_check_is_marked(book, text, marked):
     document = paragraph(text, "<!-- = 1 + 1 -->", " and so on.")
     assert sums.mark_numbers(document) == 1
     (number,) = document.findall(sums.checked_number)
-    assert (number.astext(), number["expr"]) == (marked, "1 + 1")
-    assert document.astext() == text.rstrip() + " and so on."  # nothing is lost, and no comment is left
+    assert (number.astext().replace("\xa0", " "), number["expr"]) == (marked, "1 + 1")
+    assert (
+        document.astext().replace("\xa0", " ") == text.rstrip() + " and so on."
+    )  # nothing is lost, and no comment is left
 
 
 def test_a_bold_number_and_a_premise_are_marked_too(book):
@@ -156,7 +189,10 @@ def test_a_bold_number_and_a_premise_are_marked_too(book):
         "It takes ", nodes.strong("", "12 s"), " ", "<!-- = t -->", ", given 3 chips ", "<!-- given -->"
     )
     assert sums.mark_numbers(document) == 2
-    assert [(n.astext(), n["expr"]) for n in document.findall(sums.checked_number)] == [("12 s", "t"), ("3 chips", "")]
+    assert [(n.astext(), n["expr"]) for n in document.findall(sums.checked_number)] == [
+        ("12 s", "t"),
+        ("3\xa0chips", ""),
+    ]
 
 
 def test_other_comments_are_left_alone(book):
@@ -178,6 +214,28 @@ def test_every_exercise_makes_a_box_that_holds_all_its_help(book):
         data = made.split('<script type="application/json">')[1].split("</script>")[0]
         assert json.loads(data)["value"] == spec["value"]
         assert boxes.answer_text(spec).split(" ")[0] in made
+
+
+def test_print_lists_every_answer_of_a_page(book):
+    from scaling_lib.exercises import exercises
+
+    boxes = book("answer_boxes")
+    shown = [(boxes.spec_of(e.key), "guess" if e.is_guess else "answer") for e in exercises()]
+    made = boxes.answers_html(shown)
+    assert made.count("<dt>") == made.count("</dd>") == len(shown)
+    assert all(boxes.answer_text(spec).split(" ")[0] in made for spec, role in shown)
+
+
+def test_the_hardware_appendix_has_a_heading_for_every_chip():
+    from scaling_lib.hardware import chips
+
+    text = (ROOT / "text" / "chapters" / "app_c_hardware.md").read_text(encoding="utf-8")
+    assert [c.name for c in chips() if f"(app-c-{c.name})=\n### {c.title}\n" not in text] == []
+
+
+def test_a_tables_number_keeps_its_unit(book):
+    touched = book("page_parts").touch_up("<td><p>80 GB (74.51 GiB)</p></td><td><p>chips per host</p></td>")
+    assert touched == "<td><p>80\xa0GB (74.51\xa0GiB)</p></td><td><p>chips per host</p></td>"
 
 
 def test_a_twin_is_told_from_a_guess(book):
@@ -213,3 +271,16 @@ def test_the_graders_marks_stay_out_of_solution_pages(book):
     code = "v = check(1)\n### BEGIN HIDDEN TESTS\nassert v\n### END HIDDEN TESTS\nv"
     assert extension.HIDDEN.sub("", code) == "v = check(1)\nv"
     assert extension.MARKERS.search("### BEGIN SOLUTION") and extension.MARKERS.search("### END SOLUTION")
+
+
+def test_choices_are_listed_once(book):
+    from docutils import nodes
+
+    boxes = book("answer_boxes")
+    section = nodes.section("", nodes.paragraph("", "Which one?"))
+    letters = nodes.bullet_list("", *(nodes.list_item("", nodes.paragraph("", f"{c}: choice")) for c in "ab"))
+    plain = nodes.bullet_list("", nodes.list_item("", nodes.paragraph("", "a fact of the question")))
+    box = boxes.answer_box(spec={"kind": "choice"}, role="answer", docname="x")
+    section += [plain, letters, nodes.paragraph("", 'Answer with a letter, such as "a".'), box]
+    boxes.drop_listed_choices(box)
+    assert [type(node) for node in section] == [nodes.paragraph, nodes.bullet_list, boxes.answer_box]

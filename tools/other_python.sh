@@ -9,6 +9,6 @@ cd "$(dirname "$0")/.."
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check uv==0.13.9
 "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" -r "$lock"
 "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --no-deps --editable .
-"$venv/bin/python" -m pytest -n 2 --dist loadfile -m "not browser"
+"$venv/bin/python" -m pytest -n 2 --dist loadfile --ignore tests/browser
 "$venv/bin/python" -m pytest -o addopts= --nbval-lax chapters exercises
 "$venv/bin/python" -m pytest -o addopts= --nbval --nbval-sanitize-with tests/nbval.cfg solutions

@@ -16,33 +16,45 @@
     tip.setAttribute("translate", "no");
     document.body.append(tip);
     const toggle = Object.assign(document.createElement("button"), { type: "button", className: "sl-sums-switch", textContent: "Show the sums" });
-    toggle.title = "Every number of the text that code has checked: point at it to see the expression";
-    row.append(toggle);
+    toggle.title = "Every number of the text that code has checked: point at or tap one to see the expression";
+    const hint = Object.assign(document.createElement("span"), { className: "sl-sums-hint", textContent: "Point at or tap a dotted number." });
+    row.append(toggle, hint);
 
-    const show = (sum) => {
-      tip.textContent = sum.dataset.sum ? `= ${sum.dataset.sum}` : "a premise: given, not computed";
-      tip.hidden = false;
-      const box = sum.getClientRects()[0];
+    let shown = null;
+    const place = () => {
+      if (!shown) return;
+      const box = shown.getClientRects()[0];
       const left = Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
       const below = box.bottom + 6 + tip.offsetHeight < window.innerHeight;
       tip.style.left = `${Math.max(8, left)}px`;
       tip.style.top = `${below ? box.bottom + 6 : box.top - tip.offsetHeight - 6}px`;
     };
-    const hide = () => { tip.hidden = true; };
+    const show = (sum) => {
+      shown = sum;
+      tip.textContent = sum.dataset.sum ? `= ${sum.dataset.sum}` : "a premise: given, not computed";
+      tip.hidden = false;
+      place();
+    };
+    const hide = () => {
+      shown = null;
+      tip.hidden = true;
+    };
     const on = () => document.body.classList.contains("sl-sums");
 
-    for (const sum of sums) {
-      sum.addEventListener("mouseenter", () => on() && show(sum));
-      sum.addEventListener("mouseleave", hide);
-      sum.addEventListener("focus", () => on() && show(sum));
-      sum.addEventListener("blur", hide);
+    const pointed = (event) => on() && event.target.closest(".sl-sum");
+    for (const kind of ["mouseover", "focusin"]) {
+      document.addEventListener(kind, (event) => { const sum = pointed(event); if (sum) show(sum); });
+    }
+    for (const kind of ["mouseout", "focusout"]) {
+      document.addEventListener(kind, (event) => { if (pointed(event)) hide(); });
     }
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
-    document.addEventListener("scroll", hide, { passive: true });
+    document.addEventListener("scroll", place, { passive: true });
 
     const set = (state) => {
       document.body.classList.toggle("sl-sums", state);
       toggle.setAttribute("aria-pressed", String(state));
+      hint.hidden = !state;
       for (const sum of sums) {
         if (state) { sum.tabIndex = 0; sum.setAttribute("role", "note"); sum.setAttribute("aria-describedby", "sl-tip"); }
         else for (const name of ["tabindex", "role", "aria-describedby"]) sum.removeAttribute(name);
@@ -53,19 +65,51 @@
     set(store.read("sums") === "1");
   }
 
-  // --- A box that scrolls sideways must be reachable by keyboard.
+  // --- A box that scrolls sideways must be reachable by keyboard, and shows at which side more is hidden.
   function setUpScrollers() {
     const wide = document.querySelectorAll(
-      ".bd-article :is(div.highlight > pre, .cell_output, .cell_output pre, div.math, mjx-container, .pst-scrollable-table-container)");
+      ".bd-article :is(div.highlight > pre, .cell_output, .cell_output pre, div.math, mjx-container, .pst-scrollable-table-container, .sl-report)");
+    const fade = (node) => {
+      node.classList.toggle("sl-more-left", node.scrollLeft > 1);
+      node.classList.toggle("sl-more-right", node.scrollLeft + node.clientWidth < node.scrollWidth - 1);
+    };
     const refresh = () => {
       for (const node of wide) {
-        if (node.scrollWidth > node.clientWidth + 1) node.tabIndex = 0;
+        const scrolls = node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(node).overflowX);
+        if (scrolls) node.tabIndex = 0;
         else node.removeAttribute("tabindex");
+        if (scrolls && node.clientWidth) fade(node);
+        else node.classList.remove("sl-more-left", "sl-more-right");
       }
     };
+    for (const node of wide) node.addEventListener("scroll", () => fade(node), { passive: true });
+    document.addEventListener("toggle", refresh, true);  // what was folded has a width now
     refresh();
     window.addEventListener("load", () => Promise.resolve(window.MathJax?.startup?.promise).then(refresh));
     window.addEventListener("resize", refresh);
+  }
+
+  // --- Print is light, with the answers that the text keeps folded spelled out.
+  function setUpPrint() {
+    const root = document.documentElement;
+    let before = null;
+    const start = () => {
+      if (before) return;
+      const folded = [...document.querySelectorAll(".bd-article details:not([class]):not([open])")]
+        .filter((details) => !details.closest(".sl-answer"));
+      before = { theme: root.dataset.theme, folded };
+      root.dataset.theme = "light";
+      for (const details of folded) details.open = true;
+    };
+    const end = () => {
+      if (!before) return;
+      root.dataset.theme = before.theme;
+      for (const details of before.folded) details.open = false;
+      before = null;
+    };
+    window.addEventListener("beforeprint", start);
+    window.addEventListener("afterprint", end);
+    matchMedia("print").addEventListener("change", (event) => (event.matches ? start() : end()));
   }
 
   // --- The reader's place: a long page offers to go on where one stopped.
@@ -98,8 +142,26 @@
     }
   }
 
+  // --- The search's excerpts are cut from a page's text, in which formulas are TeX: the short ones are legible, the
+  // others are left out.
+  function tidyExcerpts() {
+    if (typeof Search === "undefined" || !Search.htmlToText) return;
+    const toText = Search.htmlToText;
+    Search.htmlToText = (text, anchor) => {
+      const page = new DOMParser().parseFromString(text, "text/html");
+      for (const node of page.querySelectorAll(".sl-answer, .sl-printed-answers, .sl-tools, .sl-data, .onlyprint, .headerlink")) node.remove();
+      for (const node of page.querySelectorAll(".math")) {
+        const tex = node.textContent.replace(/^\s*\\[([]|\\[)\]]\s*$/g, "");
+        node.textContent = /[\\{}&]/.test(tex) ? "…" : tex.replaceAll("^*", "*");
+      }
+      return toText(page.documentElement.outerHTML, anchor);
+    };
+  }
+
   setUpSums();
+  tidyExcerpts();
   nameToggles();
   setUpScrollers();
   setUpPlace();
+  setUpPrint();
 })();

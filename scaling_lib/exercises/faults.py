@@ -11,7 +11,7 @@ from typing import Any
 from scaling_lib.exercises.coded import cases_of, same_behaviour
 from scaling_lib.exercises.engine import check_exercise, inputs_of
 from scaling_lib.exercises.runs import run_all
-from scaling_lib.exercises.spec import Exercise, Mistake, of_inputs
+from scaling_lib.exercises.spec import Exercise, Mistake, named_values, of_inputs, too_near
 
 
 def faults(e: Exercise, student: str | None = None) -> list[str]:
@@ -38,14 +38,10 @@ def wrong_answer(mistake: Mistake, values: Mapping[str, Any]) -> Any:
 
 
 def _number_faults(e: Exercise, values: Mapping[str, Any]) -> Iterator[str]:
-    named = [("the right answer", float(e.expected_for(values)))]
-    named += [(f"{m.says!r}", float(of_inputs(m.value, values))) for m in e.mistakes if not m.is_predicate]
-    for name, value in named:
+    for name, value in named_values(e, values):
         if not math.isfinite(value) or value == 0:
             yield f"{name} is {value}: a number question needs finite values other than 0"
-    for (one, a), (other, b) in combinations(named, 2):
-        if abs(a - b) <= e.rtol * (abs(a) + abs(b)):
-            yield f"{one} ({a:.6g}) and {other} ({b:.6g}) are too near for rtol {e.rtol} with {dict(values)}"
+    yield from too_near(e, values)
 
 
 def _text_faults(e: Exercise, values: Mapping[str, Any]) -> Iterator[str]:

@@ -33,12 +33,9 @@ RC = {
     "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
     "figure.dpi": 100,
     "font.family": "sans-serif",
-    "font.size": 9.5,
+    "font.size": 10.2,
     "grid.alpha": 0.25,
     "grid.color": COLORS["waiting"],
     "grid.linewidth": 0.6,
@@ -77,7 +74,7 @@ class Picture:
         svg = svg.replace("<svg ", f'<svg role="img" aria-labelledby="{name}" style="{_FLUID}" ', 1)
         return (
             f'<figure class="sl-figure" style="margin:1em 0">{svg}'
-            f'<figcaption id="{name}" style="max-width:40rem">{said}</figcaption>'
+            f'<figcaption id="{name}" style="max-width:36rem;text-align:left">{said}</figcaption>'
             f'<details class="sl-data"><summary>table</summary>{_table(self.columns)}</details></figure>'
         )
 
@@ -99,7 +96,7 @@ def new_axes(title, *, size=PHONE):
     """A figure and its axes, with a sentence as title. No pyplot: nothing is shown twice or left open."""
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
-    axes.set_title(textwrap.fill(title, 44))
+    figure.suptitle(textwrap.fill(title, 46), x=0.01, ha="left", fontsize=11, fontweight="bold")
     axes.set_axisbelow(True)
     return figure, axes
 

@@ -151,7 +151,7 @@ def path(request) -> str:
 @pytest.fixture(scope="module")
 def opened(browser, base_url, path):
     """Each page of the book, opened once for all tests of a module; a test leaves it as it was."""
-    visit = _start(browser, base_url)
+    visit = _start(browser, base_url, reduced_motion="reduce")  # no colour is caught half-way
     visit.page.on("requestfinished", visit.weigh)
     visit.goto(path)
     yield visit

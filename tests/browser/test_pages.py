@@ -31,9 +31,28 @@ def test_dark_is_dark_and_light_is_light(opened):
         assert brightness < 150 if scheme == "dark" else brightness > 700
 
 
+def test_print_is_light_and_unfolds_answers(dark):
+    page, ground = dark.page, "getComputedStyle(document.body).backgroundColor"
+    page.emulate_media(media="print")
+    page.wait_for_function("() => document.documentElement.dataset.theme === 'light'")
+    assert page.evaluate(ground) in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    assert not page.locator("article details:not([class]):not([open])").locator("visible=true").count()
+    page.emulate_media(media="screen")
+    page.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
+
+
 def test_a_page_fits_a_phone(phone):
     page = phone.page
     assert page.evaluate("document.documentElement.scrollWidth") <= 360, page.evaluate(WIDER_THAN_THE_PAGE)
+
+
+def test_what_is_cut_at_a_side_fades_there(phone):
+    wrong = phone.page.eval_on_selector_all(
+        ".bd-article :is(div.math, .pst-scrollable-table-container)",
+        """all => all.filter((e) => e.clientWidth
+          && (e.scrollWidth > e.clientWidth + 1) !== e.classList.contains('sl-more-right')).map((e) => e.innerText)""",
+    )
+    assert wrong == []
 
 
 def test_our_controls_are_large_enough_for_a_finger(phone):
@@ -85,11 +104,36 @@ def test_sums_are_shown_on_request_and_never_in_print(open_page, path):
     assert switch.get_attribute("aria-pressed") == "true"  # the choice is remembered
 
 
+def test_a_long_page_remembers_the_readers_place(open_page):
+    page = open_page("chapters/ch01_rooflines.html").page
+    assert page.get_by_text("Go on at").count() == 0
+    heading = page.locator("article section > h2").nth(2)
+    heading.scroll_into_view_if_needed()
+    page.mouse.wheel(0, 400)
+    page.wait_for_timeout(900)
+    page.goto(page.url)
+    link = page.get_by_role("link", name="Go on at")
+    assert link.get_attribute("href").startswith("#")
+    link.click()
+    page.wait_for_function("scrollY > 500")
+
+
+def test_a_number_under_the_mouse_shows_its_sum(open_page):
+    page = open_page("chapters/ch01_rooflines.html").page
+    number = page.locator(".sl-sum:not([data-sum=''])").first
+    number.hover()
+    assert page.get_by_role("tooltip").count() == 0 or page.get_by_role("tooltip").is_hidden()
+    page.get_by_role("button", name="Show the sums").click()
+    number.hover()
+    assert page.get_by_role("tooltip").inner_text() == "= " + number.get_attribute("data-sum")
+
+
 def test_search_finds_a_page_and_shows_its_words(open_page):
     visit = open_page("search.html?q=dot+product")
     visit.page.wait_for_selector("#search-results li a")
     found = visit.page.locator("#search-results li a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
     assert any("ch01_rooflines" in href for href in found)
+    assert "\\" not in "".join(visit.page.locator("#search-results .context").all_inner_texts())  # no raw TeX
     assert visit.foreign == [] and visit.errors == []
 
 

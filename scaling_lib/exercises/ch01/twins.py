@@ -28,6 +28,7 @@ G4 = Exercise(
     kind="number",
     unit="tokens",
     points=0,
+    whole=True,
     expected=1 / (820e9 / 197e12 - 2 / 2048),
     mistakes=(
         Mistake(197e12 / 820e9, "That is the limit for very wide matrices; here 1/D + 1/F counts."),
@@ -154,4 +155,22 @@ G10 = Exercise(
     minutes=1,
 )
 
-EXERCISES = (G2, G4, G5, G6, G7, G8, G9, G10)
+G11 = Exercise(
+    key="ch01.g11",
+    title="The laptop's crossover",
+    kind="number",
+    unit="tokens",
+    points=0,
+    expected=2 * 100 / 25,
+    mistakes=(
+        Mistake(4, "That is the ridge. In f32 a token brings only half a FLOP for each byte of the weights."),
+        Mistake(2, "The other way round: four-byte weights need more tokens than two-byte ones, not fewer."),
+        Mistake(16, "Each weight takes four bytes and gives two FLOPs a token: the intensity is B/2, not B/4."),
+    ),
+    source="2 B / 4 = 100 / 25",
+    solution="B/2 = 4, so B = 8 tokens.",
+    teaches="ch01-yours",
+    minutes=1,
+)
+
+EXERCISES = (G2, G4, G5, G6, G7, G8, G9, G10, G11)
