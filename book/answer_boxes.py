@@ -1,7 +1,7 @@
 """Answer and guess boxes: a form in the page in place of a notebook's check cell.
 
 Everything a box says comes from the exercise's own spec (`scaling_lib.exercises.page_spec`); the page's script holds no
-formula. The box is complete without its script: hints and solution open by hand, and print spells the answer out.
+formula. The box is complete without its script: hints and solution open by hand, and print lists answers at the end.
 """
 
 import html
@@ -30,9 +30,13 @@ class answer_box(nodes.General, nodes.Element):
     """A box for the exercise of `spec`, in a `role` of ROLES, on page `docname`."""
 
 
+class printed_answers(nodes.General, nodes.Element):
+    """The answers of a page's `boxes`, at its end, in print alone."""
+
+
 def insert(document: nodes.document, docname: str, code_cells) -> None:
     """Replaces each cell tagged check or guess by its box, and hides the answer cells that the box stands for."""
-    code = {}
+    code, boxes = {}, []
     for cell, tags in code_cells(document, "check", "guess"):
         key = key_of(tags, cell.astext())
         if key is None:
@@ -42,11 +46,14 @@ def insert(document: nodes.document, docname: str, code_cells) -> None:
         code[key] = spec["code"]
         box = answer_box(spec=spec, role=role_of(cell, tags), docname=docname)
         cell.parent.replace(cell, box)
+        boxes.append(box)
         if spec["kind"] == "choice":
             drop_listed_choices(box)
     for cell, tags in code_cells(document, "answer"):
         if code.get(key_of(tags, "")) is False:  # a code question keeps its stub in the page
             cell.parent.remove(cell)
+    if boxes:
+        document += printed_answers(boxes=[(box["spec"], box["role"]) for box in boxes])
     for emphasis in list(document.findall(nodes.emphasis)):
         if code and LEVEL.fullmatch(emphasis.parent.astext()):  # the box says so as well
             emphasis.parent.parent.remove(emphasis.parent)
@@ -108,7 +115,7 @@ def box_html(spec: dict, role: str, solution_url: str, colab_url: str) -> str:
         f'<div class="sl-said" id="box-{name}-said" role="status" aria-live="polite"></div>',
         _hints(spec),
         _solution(spec, words["reveal"], solution_url),
-        f'<p class="sl-in-print">{_print_line(spec)}</p>',
+        f'<p class="sl-in-print">{_print_line(spec, role)}</p>',
         f'<script type="application/json">{data}</script>',
         "</section>",
     ]
@@ -170,10 +177,34 @@ def _solution(spec: dict, reveal: str, solution_url: str) -> str:
     )
 
 
-def _print_line(spec: dict) -> str:
+def _print_line(spec: dict, role: str) -> str:
+    """What print says in place of the form: the choices, and where the answer stands."""
     choices = "Choose: " + "; ".join(spec["choices"]) + ". " if spec.get("choices") else ""
-    worked = f" {spec['solution']}" if spec.get("solution") else ""
-    return html.escape(f"{choices}Answer: {answer_text(spec)}.{worked}")
+    return html.escape(f"{choices}The answer is at the end of this page, under “{printed_name(spec, role)}”.")
+
+
+def printed_name(spec: dict, role: str) -> str:
+    """What an exercise is called in the list of answers.
+
+    >>> printed_name({"key": "ch01.q3", "title": "Time to load"}, "answer")
+    'Q3 · Time to load'
+    >>> printed_name({"key": "ch01.g1", "title": "a dot product"}, "guess")
+    'Guess: a dot product'
+    """
+    if role == "answer":
+        return f"{spec['key'].partition('.')[2].upper()} · {spec['title']}"
+    return ROLES[role]["head"].format(title=spec["title"])
+
+
+def answers_html(boxes: list[tuple[dict, str]]) -> str:
+    """The list of a page's answers."""
+    e = html.escape
+    entries = "".join(
+        f"<dt>{e(printed_name(spec, role))}</dt>"
+        f"<dd><strong>{e(answer_text(spec))}</strong>. {e(spec.get('solution') or '')}</dd>"
+        for spec, role in boxes
+    )
+    return f'<section class="sl-printed-answers"><h2>Answers</h2><dl>{entries}</dl></section>'
 
 
 def answer_text(spec: dict) -> str:
@@ -219,11 +250,18 @@ def _visit_html(self, node: answer_box) -> None:
     raise nodes.SkipNode
 
 
+def _visit_printed_answers(self, node: printed_answers) -> None:
+    self.body.append(answers_html(node["boxes"]))
+    raise nodes.SkipNode
+
+
 def _visit_plain(self, node: answer_box) -> None:
     raise nodes.SkipNode
 
 
 def setup(app) -> dict:
     plain = (_visit_plain, None)
-    app.add_node(answer_box, html=(_visit_html, None), latex=plain, text=plain, man=plain, texinfo=plain)
+    others = {"latex": plain, "text": plain, "man": plain, "texinfo": plain}
+    app.add_node(answer_box, html=(_visit_html, None), **others)
+    app.add_node(printed_answers, html=(_visit_printed_answers, None), **others)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

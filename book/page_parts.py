@@ -4,7 +4,8 @@ import html
 import re
 
 NOTRANSLATE = re.compile(r'(<\w+ (?:(?!translate=)[^>])*?class="[^"]*\bnotranslate\b[^"]*")')
-SHORT_CELL = re.compile(r"(<t[dh][^>]*><p>)([^<>]{1,16})(</p>)")
+SHORT_CELL = re.compile(r"(<t[dh][^>]*><p>)([^<>]{1,30})(</p>)")
+UNIT = re.compile(r"(?<=\d) (?=[^\W\d])")
 LEAD = re.compile(r"(<h1>.*?</h1>)\s*(<p class=\"sl-tools.*?</p>)\s*<p><em>(.*?)</em></p>", re.DOTALL)
 # Docutils gives a bibliography the role of a list whose entries are no list items.
 BAD_ROLE = '<div role="list" class="citation-list">'
@@ -18,7 +19,7 @@ def touch_up(body: str) -> str:
     >>> touch_up('<code class="docutils literal notranslate">B</code>')
     '<code class="docutils literal notranslate" translate="no">B</code>'
     """
-    body = SHORT_CELL.sub(lambda m: m[1] + m[2].replace(" ", "\xa0") + m[3], body)  # a number keeps its unit
+    body = SHORT_CELL.sub(lambda m: m[1] + UNIT.sub("\xa0", m[2]) + m[3], body)  # a number keeps its unit
     body = body.replace(BAD_ROLE, '<div class="citation-list">')
     return NOTRANSLATE.sub(r'\1 translate="no"', body)
 

@@ -1,6 +1,7 @@
 """`scaling`: the catalogue and the rooflines from a shell. Every table is read from the catalogue."""
 
 import argparse
+import os
 import sys
 
 from scaling_lib.hardware import BOUND_OF_LINK, chip, chips, price, prices
@@ -14,10 +15,12 @@ def main(argv=None):
     """Runs one command; returns the exit status, 2 for an argument that cannot be used."""
     arguments = _parser().parse_args(argv)
     try:
-        print(arguments.run(arguments))
+        print(arguments.run(arguments), flush=True)
     except ScalingError as error:
         print(f"scaling: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader has seen enough: `scaling chip h100 | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left for the last flush
     return 0
 
 

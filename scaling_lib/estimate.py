@@ -9,13 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scaling_lib.units import non_negative, plain, sealed, si
+from scaling_lib.units import ScalingError, non_negative, plain, sealed, si
 
 BOUNDS = ("math", "memory", "network", "host", "latency")
 
 
 def lower_s(*times_s):
     """Shortest time [s] of parts that overlap perfectly: their maximum. Broadcasts.
+
+    Raises:
+      ScalingError: no time is given, or one is negative or no number.
 
     >>> lower_s(1.0, 3.0), lower_s(0.0, 0.0)
     (3.0, 0.0)
@@ -26,6 +29,9 @@ def lower_s(*times_s):
 def upper_s(*times_s):
     """Longest time [s] of parts of which none overlap: their sum. Broadcasts.
 
+    Raises:
+      ScalingError: no time is given, or one is negative or no number.
+
     >>> upper_s(1.0, 3.0)
     4.0
     """
@@ -34,6 +40,9 @@ def upper_s(*times_s):
 
 def binding(**times_s):
     """Name of the part that takes longest; of equal parts, the first. Broadcasts to an array of names.
+
+    Raises:
+      ScalingError: no time is given, or one is negative or no number.
 
     >>> binding(math=2e-6, memory=5e-6)
     'memory'
@@ -50,6 +59,9 @@ class TimeBounds:
         and the link to the host are busy [s].
       latency_s: fixed cost, paid however small the work: a kernel launch, a hop [s].
 
+    Raises:
+      ScalingError: a time is negative or no number.
+
     >>> t = TimeBounds(math_s=2e-6, memory_s=5e-6)
     >>> t.lower_s, t.bound
     (5e-06, 'memory')
@@ -62,6 +74,11 @@ class TimeBounds:
     network_s: float = 0.0
     host_s: float = 0.0
     latency_s: float = 0.0
+
+    def __post_init__(self):
+        for name in BOUNDS:
+            field = f"{name}_s"
+            object.__setattr__(self, field, non_negative(field, getattr(self, field)))
 
     def __str__(self):
         if np.ndim(self.lower_s):
@@ -91,13 +108,19 @@ class TimeBounds:
         return _binding(self.parts)
 
 
+def _some(times):
+    if not times:
+        raise ScalingError("times_s must hold at least one time, got none")
+    return times
+
+
 def _combined(ufunc, times):
-    times, reason = plain(*times)
+    times, reason = plain(*_some(times))
     return sealed(reason, functools.reduce(ufunc, times))
 
 
 def _binding(parts):
-    (longest, *others), reason = plain(*parts.values())
+    (longest, *others), reason = plain(*_some(parts.values()))
     index = np.zeros(np.shape(longest), np.int8)
     for i, other in enumerate(others, 1):
         index = np.where(other > longest, np.int8(i), index)

@@ -31,6 +31,14 @@ class Masked(np.ma.MaskedArray):
             item._optinfo = {"reason": self.reason[index]}
         return item
 
+    def __array_function__(self, function, types, args, kwargs):
+        if function is np.concatenate:  # numpy's own drops the mask
+            arrays, *rest = args
+            reasons = [getattr(a, "reason", np.where(np.ma.getmaskarray(a), Reason.MASKED, Reason.OK)) for a in arrays]
+            values = np.concatenate([np.ma.getdata(a) for a in arrays], *rest, **kwargs)
+            return masked_array(values, np.concatenate(reasons, *rest, **kwargs).astype(np.int8))
+        return super().__array_function__(function, types, args, kwargs)
+
     def transpose(self, *axes):
         turned = super().transpose(*axes)
         turned._optinfo = {"reason": self.reason.transpose(*axes)}

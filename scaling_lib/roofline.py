@@ -23,8 +23,8 @@ from scaling_lib.units import (
 from scaling_lib.work import (  # noqa: F401  (roofline.dot_work and its siblings are public too)
     Work,
     batched_matmul_work,
-    default,
     dot_work,
+    dtype_or,
     elementwise_work,
     layer_norm_work,
     math_dtype,
@@ -98,7 +98,7 @@ def time_bounds(work, chip, *, compute=None, link="hbm", latency_s=0.0):
       (max), `.upper_s` (sum), `.bound`.
 
     Raises:
-      ScalingError: latency_s is negative; and the errors of `ridge_point`.
+      ScalingError: work is no Work, latency_s is negative; and the errors of `ridge_point`.
 
     Source: chapter 1, "Three clocks" and "Small work has a fixed price".
 
@@ -106,11 +106,13 @@ def time_bounds(work, chip, *, compute=None, link="hbm", latency_s=0.0):
     >>> t.math_s, t.memory_s, t.bound
     (1.0152...e-08, 4.878...e-06, 'memory')
     """
+    if not isinstance(work, Work):
+        raise ScalingError(f"work must be a Work, such as matmul_work(b, d, f), got {work!r}")
     chip = _as_chip(chip)
     (flops, nbytes, latency_s), reason = plain(
         non_negative("flops", work.flops), non_negative("bytes", work.bytes), non_negative("latency_s", latency_s)
     )
-    math_s = flops / chip.peak_flops_per_s(default(compute, work.dtype), work.unit)
+    math_s = flops / chip.peak_flops_per_s(dtype_or(compute, work.dtype), work.unit)
     transfer_s = nbytes / chip.link_bytes_per_s(link)
     return TimeBounds(
         math_s=sealed(reason, math_s),
@@ -147,7 +149,7 @@ def critical_batch(chip, d, f, *, x="bf16", w=None, out=None, compute=None, link
     >>> critical_batch("tpu-v5e", 256, 256)
     inf
     """
-    w, out = default(w, x), default(out, x)
+    w, out = dtype_or(w, x), dtype_or(out, x)
     ridge = ridge_point(chip, dtype=math_dtype(x, w, compute), link=link)
     (d, f), reason = plain(positive("d", d), positive("f", f))
     per_row = 2 * d * f / ridge - bytes_per_element(x) * d - bytes_per_element(out) * f
@@ -174,7 +176,7 @@ def max_intensity(d, f, *, x="bf16", out=None):
     4096.0
     """
     (d, f), reason = plain(positive("d", d), positive("f", f))
-    return sealed(reason, 2 * d * f / (bytes_per_element(x) * d + bytes_per_element(default(out, x)) * f))
+    return sealed(reason, 2 * d * f / (bytes_per_element(x) * d + bytes_per_element(dtype_or(out, x)) * f))
 
 
 def critical_width(chip, *, aspect=1.0, x="bf16", w=None, out=None, compute=None, link="hbm"):
@@ -199,7 +201,7 @@ def critical_width(chip, *, aspect=1.0, x="bf16", w=None, out=None, compute=None
     """
     ridge = ridge_point(chip, dtype=math_dtype(x, w, compute), link=link)
     (aspect,), reason = plain(positive("aspect", aspect))
-    return sealed(reason, ridge * (bytes_per_element(x) / aspect + bytes_per_element(default(out, x))) / 2)
+    return sealed(reason, ridge * (bytes_per_element(x) / aspect + bytes_per_element(dtype_or(out, x))) / 2)
 
 
 def two_chip_matmul_time(b, d, f, chip, *, x="bf16", w=None, out=None, compute=None, link=None, latency_s=0.0):
@@ -228,12 +230,10 @@ def two_chip_matmul_time(b, d, f, chip, *, x="bf16", w=None, out=None, compute=N
     'network'
     """
     chip = _as_chip(chip)
-    link = link or _neighbour_link(chip)
-    if BOUND_OF_LINK.get(link) != "network":
-        raise UnknownLink(link, [name for name in chip.links if BOUND_OF_LINK[name] == "network"], of="two chips")
+    link = _link_between(chip, link)
     (b, d, f), reason = plain(positive("b", b), positive("d", d), positive("f", f))
     half = time_bounds(matmul_work(b, d / 2, f, x=x, w=w, out=out, compute=compute), chip)
-    network_s = bytes_per_element(default(out, x)) * b * f / chip.link_bytes_per_s(link)
+    network_s = bytes_per_element(dtype_or(out, x)) * b * f / chip.link_bytes_per_s(link)
     return TimeBounds(
         math_s=half.math_s,
         memory_s=half.memory_s,
@@ -254,7 +254,8 @@ def critical_contraction(chip, *, x="bf16", w=None, out=None, compute=None, link
       D [elements].
 
     Raises:
-      The errors of `ridge_point`.
+      ScalingError, UnknownDtype, UnsupportedDtype: as `critical_batch`.
+      UnknownLink: not a link between chips.
 
     Source: chapter 1, "Between chips".
 
@@ -262,14 +263,18 @@ def critical_contraction(chip, *, x="bf16", w=None, out=None, compute=None, link
     8755.5...
     """
     chip = _as_chip(chip)
-    ridge = ridge_point(chip, dtype=math_dtype(x, w, compute), link=link or _neighbour_link(chip))
-    return bytes_per_element(default(out, x)) * ridge
+    ridge = ridge_point(chip, dtype=math_dtype(x, w, compute), link=_link_between(chip, link))
+    return bytes_per_element(dtype_or(out, x)) * ridge
 
 
 def ridge_rows(dtype="bf16", *, kind=None):
     """Ridge points of all chips (or of one kind, "tpu" or "gpu") for all their links: links, {chip title: points}.
 
-    A point is None where the chip lacks the dtype or the link.
+    A point is None where the chip lacks the dtype or the link, or the rate is not known.
+
+    Raises:
+      ScalingError: no such kind.
+      UnknownDtype: no such dtype.
 
     >>> links, rows = ridge_rows(kind="tpu")
     >>> links[:2], rows["TPU v5e"][1]
@@ -285,6 +290,9 @@ def ridge_rows(dtype="bf16", *, kind=None):
 
 def ridge_table(dtype="bf16", *, kind=None):
     """`ridge_rows` as a Markdown table [FLOP/byte].
+
+    Raises:
+      ScalingError, UnknownDtype: as `ridge_rows`.
 
     >>> print(ridge_table(kind="tpu").splitlines()[0])
     | chip | vmem | hbm | ici_axis | ici | dcn | pcie |
@@ -306,5 +314,11 @@ def _as_chip(name_or_chip):
     return name_or_chip if isinstance(name_or_chip, Chip) else chip(name_or_chip)
 
 
-def _neighbour_link(chip):
-    return "ici" if chip.kind == "tpu" else "nvlink"
+def _link_between(chip, link):
+    """The link by which two chips talk: `link` if it joins chips, the usual one where it is None."""
+    if link is None:
+        return "ici" if chip.kind == "tpu" else "nvlink"
+    between = [name for name in chip.links if BOUND_OF_LINK[name] == "network"]
+    if link not in between:
+        raise UnknownLink(link, between, of="two chips")
+    return link

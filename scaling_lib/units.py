@@ -26,14 +26,14 @@ class UnknownName(ScalingError):
 
     kind = "name"
 
-    def __init__(self, name, known, of=""):
+    def __init__(self, name, known, of="", says="is unknown"):
         import difflib  # errors only
 
         self.name, self.known = name, tuple(known)
         close = difflib.get_close_matches(str(name).lower(), self.known, n=3, cutoff=0.4)
         hint = f"did you mean {', '.join(close)}? " if close else ""
         of = f" for {of}" if of else ""
-        super().__init__(f"{self.kind} {name!r} is unknown{of}: {hint}known: {', '.join(self.known)}")
+        super().__init__(f"{self.kind} {name!r} {says}{of}: {hint}known: {', '.join(self.known)}")
 
 
 class UnknownChip(UnknownName):
@@ -67,7 +67,7 @@ class UnknownExercise(UnknownName):
 
 
 class UnsupportedDtype(ScalingError):
-    """The chip has no rate for this dtype; the message names those it has."""
+    """The chip has no rate for this dtype, or none is known; the message names those it has."""
 
 
 class CatalogError(ScalingError):
@@ -135,6 +135,9 @@ def positive(name, x):
 
 def non_negative(name, x):
     """As `positive`, but zero is legal.
+
+    Raises:
+      ScalingError: text, a bool, or a scalar that is not in [0, 1e30].
 
     >>> non_negative("overhead_s", 0)
     0.0
@@ -205,8 +208,9 @@ def _as_array(x):
 def _checked_scalar(name, x, least, possible):
     try:
         number = float(x)
-    except OverflowError:
-        number = math.inf
+    except OverflowError:  # a whole number beyond every float
+        says = Reason.TOO_LARGE.says if x > 0 else Reason.NEGATIVE.says
+        raise ScalingError(f"{name} is {says}, got more digits than a float holds: possible are {possible}") from None
     if least <= number <= LARGEST:
         return number
     code = Reason(int(_reasons(np.float64(number), least)))
@@ -235,26 +239,35 @@ def _reasons(values, least):
 
 
 def _short(x):
-    text = repr(x)
+    try:
+        text = repr(x)
+    except ValueError:  # Python refuses to print a whole number of thousands of digits
+        text = "more digits than can be printed"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def si(value, unit, digits=3):
     """A quantity with an SI prefix, `digits` significant digits, trailing zeros dropped.
 
+    Raises:
+      ScalingError: value is no number.
+
     >>> si(1.97e14, "FLOP/s"), si(4.88e-6, "s"), si(8.2e11, "B/s"), si(0, "s")
     ('197 TFLOP/s', '4.88 µs', '820 GB/s', '0 s')
     """
-    value = float(value)
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g} {unit}"
-    exponent = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))) / 3)
+    try:
+        number = float(None if isinstance(value, str) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise ScalingError(f"value must be a number, got {_short(value)} ({type(value).__name__})") from None
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g} {unit}"
+    exponent = math.floor(math.log10(abs(float(f"{number:.{digits - 1}e}"))) / 3)
     exponent = min(max(exponent, -5), 6)
-    scaled = value / 1000.0**exponent
+    scaled = number / 1000.0**exponent
     decimals = max(digits - 1 - math.floor(math.log10(abs(scaled)) + 1e-12), 0)
-    number = f"{scaled:,.{decimals}f}"
-    number = number.rstrip("0").rstrip(".") if "." in number else number
-    return f"{number} {'fpnµm kMGTPE'[exponent + 5].strip()}{unit}"
+    text = f"{scaled:,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{text} {'fpnµm kMGTPE'[exponent + 5].strip()}{unit}"
 
 
 def gb(nbytes):

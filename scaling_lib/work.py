@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scaling_lib.units import ScalingError, bytes_per_element, legal_dtype, non_negative, plain, positive, sealed
+from scaling_lib.units import (
+    LARGEST,
+    ScalingError,
+    bytes_per_element,
+    legal_dtype,
+    non_negative,
+    plain,
+    positive,
+    sealed,
+)
+
+UNITS = ("matrix", "vector")
 
 
 @dataclass(frozen=True)
@@ -20,6 +31,10 @@ class Work:
       dtype: dtype the maths runs in.
       unit: "matrix" (MXU, Tensor Core) or "vector" (VPU, CUDA cores).
 
+    Raises:
+      ScalingError: flops or bytes is negative or no number; no such unit.
+      UnknownDtype: no such dtype.
+
     >>> Work(flops=2e6, bytes=4e6).intensity
     0.5
     """
@@ -29,9 +44,20 @@ class Work:
     dtype: str = "bf16"
     unit: str = "matrix"
 
+    def __post_init__(self):
+        object.__setattr__(self, "flops", non_negative("flops", self.flops))
+        object.__setattr__(self, "bytes", non_negative("bytes", self.bytes))
+        legal_dtype(self.dtype)
+        if self.unit not in UNITS:
+            raise ScalingError(f"unit must be one of {', '.join(UNITS)}, got {self.unit!r}")
+
     @property
     def intensity(self):
-        """Arithmetic intensity [FLOP/byte]."""
+        """Arithmetic intensity [FLOP/byte].
+
+        Raises:
+          ScalingError: no bytes are moved.
+        """
         (flops, nbytes), reason = plain(non_negative("flops", self.flops), positive("bytes", self.bytes))
         return sealed(reason, flops / nbytes)
 
@@ -85,12 +111,12 @@ def batched_matmul_work(g, b, d, f, *, x="bf16", w=None, out=None, compute=None)
     >>> batched_matmul_work(128, 1, 4096, 4096, x="int8").intensity
     1.9990...
     """
-    w, out = default(w, x), default(out, x)
+    w, out = dtype_or(w, x), dtype_or(out, x)
     (g, b, d, f), reason = plain(positive("g", g), positive("b", b), positive("d", d), positive("f", f))
     x_bytes, w_bytes, out_bytes = bytes_per_element(x), bytes_per_element(w), bytes_per_element(out)
     flops = 2 * g * b * d * f
     nbytes = g * (x_bytes * b * d + w_bytes * d * f + out_bytes * b * f)
-    return Work(sealed(reason, flops), sealed(reason, nbytes), math_dtype(x, w, compute))
+    return _work(reason, flops, nbytes, math_dtype(x, w, compute), g=g, b=b, d=d, f=f)
 
 
 def dot_work(n, *, x="bf16", w=None, out=None, compute=None):
@@ -111,11 +137,11 @@ def dot_work(n, *, x="bf16", w=None, out=None, compute=None):
     >>> dot_work(10**6).intensity
     0.49999...
     """
-    w, out = default(w, x), default(out, x)
+    w, out = dtype_or(w, x), dtype_or(out, x)
     (n,), reason = plain(positive("n", n))
     flops = np.maximum(2 * n - 1, n)  # a fraction of an element has no sum to save
     nbytes = n * (bytes_per_element(x) + bytes_per_element(w)) + bytes_per_element(out)
-    return Work(sealed(reason, flops), sealed(reason, nbytes), math_dtype(x, w, compute))
+    return _work(reason, flops, nbytes, math_dtype(x, w, compute), n=n)
 
 
 def elementwise_work(n, *, inputs=1, flops_per_element=1, x="bf16", out=None):
@@ -142,8 +168,9 @@ def elementwise_work(n, *, inputs=1, flops_per_element=1, x="bf16", out=None):
     (n, inputs, per_element), reason = plain(
         positive("n", n), positive("inputs", inputs), non_negative("flops_per_element", flops_per_element)
     )
-    nbytes = n * (inputs * bytes_per_element(x) + bytes_per_element(default(out, x)))
-    return Work(sealed(reason, n * per_element), sealed(reason, nbytes), x, "vector")
+    nbytes = n * (inputs * bytes_per_element(x) + bytes_per_element(dtype_or(out, x)))
+    sizes = {"n": n, "inputs": inputs, "flops_per_element": per_element}
+    return _work(reason, n * per_element, nbytes, x, "vector", **sizes)
 
 
 def softmax_work(rows, cols, *, x="bf16", out=None, reads=1):
@@ -171,8 +198,8 @@ def softmax_work(rows, cols, *, x="bf16", out=None, reads=1):
     """
     (rows, cols, reads), reason = plain(positive("rows", rows), positive("cols", cols), positive("reads", reads))
     n = rows * cols
-    nbytes = n * (reads * bytes_per_element(x) + bytes_per_element(default(out, x)))
-    return Work(sealed(reason, 5 * n), sealed(reason, nbytes), x, "vector")
+    nbytes = n * (reads * bytes_per_element(x) + bytes_per_element(dtype_or(out, x)))
+    return _work(reason, 5 * n, nbytes, x, "vector", rows=rows, cols=cols, reads=reads)
 
 
 def layer_norm_work(rows, cols, *, x="bf16", out=None):
@@ -201,19 +228,23 @@ def layer_norm_work(rows, cols, *, x="bf16", out=None):
     (rows, cols), reason = plain(positive("rows", rows), positive("cols", cols))
     n = rows * cols
     x_bytes = bytes_per_element(x)
-    nbytes = n * (x_bytes + bytes_per_element(default(out, x))) + 2 * cols * x_bytes
-    return Work(sealed(reason, 7 * n), sealed(reason, nbytes), x, "vector")
+    nbytes = n * (x_bytes + bytes_per_element(dtype_or(out, x))) + 2 * cols * x_bytes
+    return _work(reason, 7 * n, nbytes, x, "vector", rows=rows, cols=cols)
 
 
 def math_dtype(x, w=None, compute=None):
     """Dtype a product of x and w runs in: `compute` if given, else the wider of the two.
+
+    Raises:
+      ScalingError: x and w are equally wide but differ, and compute is not given.
+      UnknownDtype: no such dtype.
 
     >>> math_dtype("int8", "bf16"), math_dtype("bf16", "int8", compute="int8")
     ('bf16', 'int8')
     """
     if compute is not None:
         return legal_dtype(compute)
-    w = default(w, x)
+    w = dtype_or(w, x)
     if x != w and bytes_per_element(x) == bytes_per_element(w):
         raise ScalingError(
             f"compute must be given where x is {x!r} and w is {w!r}: neither is wider; possible: {x}, {w}"
@@ -221,6 +252,17 @@ def math_dtype(x, w=None, compute=None):
     return max(x, w, key=bytes_per_element)
 
 
-def default(dtype, otherwise):
+def dtype_or(dtype, otherwise):
     """`dtype`, or `otherwise` where it is None."""
     return otherwise if dtype is None else dtype
+
+
+def _work(reason, flops, nbytes, dtype, unit="matrix", **sizes):
+    """A Work; a product of legal sizes may still be too large: of scalars that is said, in arrays it is masked."""
+    if not (np.ndim(flops) or np.ndim(nbytes)) and max(flops, nbytes) > LARGEST:
+        given = ", ".join(f"{name} = {size:g}" for name, size in sizes.items())
+        raise ScalingError(
+            f"{', '.join(sizes)} are too large together: {given} make {flops:g} FLOPs and {nbytes:g} bytes, "
+            f"possible is up to {LARGEST:g} of each"
+        )
+    return Work(sealed(reason, flops), sealed(reason, nbytes), dtype, unit)

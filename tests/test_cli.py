@@ -51,7 +51,7 @@ def test_a_matmul_is_bounded_on_every_chip_that_can_do_it(capsys):
         (["matmul", "nan", "8", "8"], "b is not a number"),
         (["matmul", "8", "8", "8", "--x", "bf17"], "dtype 'bf17' is unknown: did you mean bf16"),
         (["matmul", "8", "8", "8", "--link", "pcei"], "link 'pcei' is unknown: did you mean pcie"),
-        (["matmul", "8", "8", "8", "--chip", "tpu-v5e", "--x", "fp4"], "TPU v5e has no fp4 rate"),
+        (["matmul", "8", "8", "8", "--chip", "tpu-v5e", "--x", "fp4"], "TPU v5e has no known fp4 rate"),
         (["ridge", "--dtype", "half"], "dtype 'half' is unknown"),
     ],
 )
@@ -71,3 +71,15 @@ def test_it_runs_as_a_module():
         [sys.executable, "-m", "scaling_lib.cli", "ridge"], capture_output=True, text=True, check=True
     )
     assert "TPU v5e" in done.stdout
+
+
+def test_a_reader_who_has_seen_enough_ends_it_quietly():
+    command = f"{sys.executable} -m scaling_lib.cli chip h100 | true"
+    for _ in range(3):
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_operations_on_integers_are_no_floating_point_operations(capsys):
+    assert "394 TOP/s" in run(capsys, "chip", "tpu-v5e")[1]
+    assert "394 TFLOP/s" not in run(capsys, "chips")[1]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling_lib.exercises import exercise, exercises, inputs, ticket
+from scaling_lib.exercises import check, exercise, exercises, inputs, ticket
 from tools import course
 
 nbformat = pytest.importorskip("nbformat")
@@ -43,6 +43,30 @@ class Always:
 {name} = Always()
 """
 CRASH = "{name} = 1 / 0"
+INNOCENT = "\ncheck = display = v = 'names that the notebook uses as well'"
+FAKED = """
+{name} = -1
+class Faked:
+    passed = True
+import contextlib
+import scaling_lib.exercises as library
+check = lambda *args: Faked()
+for place, attribute, value in (
+    (library, "check", check),
+    (library.engine, "check_exercise", check),
+    (library.engine, "close", lambda *args: True),
+    (library.Verdict, "passed", True),
+    (library.Verdict, "__new__", check),
+    (library.Exercise, "expected_for", lambda self, values: -1),
+):
+    with contextlib.suppress(AttributeError):
+        setattr(place, attribute, value)
+"""
+FRIENDS = """
+import os
+os.environ["SCALING_STUDENT"] = os.environ["SCALING_MARKED"] = {ticket!r}
+os.environ.pop("NBGRADER_EXECUTION", None)
+"""
 
 
 def answer_cell(notebook, key):
@@ -57,8 +81,13 @@ def grade_id(key):
     return f"{key.replace('.', '-')}-check"
 
 
-def submissions(source, release):
-    """Student -> the notebook handed in."""
+def literal(e, name, solution, student):
+    """An answer cell with a number worked out for one student; other kinds have one answer for all."""
+    return f"{name} = {e.expected_for(inputs(e.key, student))!r}" if e.kind == "number" else solution
+
+
+def submissions(source, release, friend):
+    """Student -> the notebook handed in; `friend` is the ticket of another student."""
 
     def handed_in(write):
         made = copy.deepcopy(release)
@@ -79,10 +108,13 @@ def submissions(source, release):
         "untouched": release,
         "crashing": handed_in(lambda e, name, _: CRASH.format(name=name)),
         "always": handed_in(lambda e, name, _: ALWAYS_EQUAL.format(name=name)),
-        "meddling": handed_in(lambda e, name, solution: solution),
+        "meddling": handed_in(lambda e, name, solution: solution + INNOCENT),
+        "faking": handed_in(lambda e, name, _: FAKED.format(name=name)),
+        "copying": handed_in(lambda e, name, solution: literal(e, name, solution, friend)),
         **{f"mistake{index}": mistaken(index) for index in range(ROUNDS)},
     }
     made["right"].cells.append(nbformat.v4.new_code_cell("import sys\nprint(sys.executable)"))
+    made["copying"].cells.insert(0, nbformat.v4.new_code_cell(FRIENDS.format(ticket=friend)))
     meddle(made["meddling"], *FULL)
     return made
 
@@ -107,17 +139,20 @@ def graded(tmp_path_factory):
     notebook = course.make_course(CHAPTER, folder, own_numbers=True)
     nbgrader(folder, home, "generate_assignment", CHAPTER)
     release = nbformat.read(folder / "release" / CHAPTER / f"{STEM}.ipynb", as_version=4)
-    for student, handed_in in submissions(nbformat.read(notebook, as_version=4), release).items():
+    (line,) = course.tickets(folder, ["friend"])
+    handed = submissions(nbformat.read(notebook, as_version=4), release, line.split(",")[1])
+    for student, handed_in in handed.items():
         path = folder / "submitted" / student / CHAPTER / f"{STEM}.ipynb"
         path.parent.mkdir(parents=True)
         nbformat.write(handed_in, path)
-    nbgrader(folder, home, "autograde", CHAPTER)
+    log = nbgrader(folder, home, "autograde", CHAPTER)
+    assert "Autograding" in log and "converted to" not in log, log  # no verdict is read as points
     nbgrader(folder, home, "generate_feedback", CHAPTER)
     return folder
 
 
-def nbgrader(folder: Path, home: Path, *command: str) -> None:
-    """Runs one command with nothing of this machine's settings: own home, own Jupyter, this Python's kernel."""
+def nbgrader(folder: Path, home: Path, *command: str) -> str:
+    """The log of one command, with nothing of this machine's settings: own home, own Jupyter, this Python's kernel."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "SCALING", "PYTHON", "NB"))}
     own = {
         "HOME": str(home),
@@ -131,6 +166,7 @@ def nbgrader(folder: Path, home: Path, *command: str) -> None:
         [sys.executable, "-m", "nbgrader", *command], cwd=folder, env={**kept, **own}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -171,11 +207,20 @@ def autograded(folder, student):
         ("untouched", NONE),
         ("crashing", NONE),
         ("always", NONE),
+        ("faking", NONE),
         *((f"mistake{index}", NONE) for index in range(ROUNDS)),
     ],
 )
 def test_a_student_gets_the_marks_earned(marks, student, earned):
     assert marks[student] == earned
+
+
+def test_a_friends_ticket_and_numbers_earn_only_what_fits_ones_own(graded, marks):
+    friend, own = (line.split(",")[1] for line in course.tickets(graded, ["friend", "copying"]))
+    numbers = [e for e in QUESTIONS if e.kind == "number"]
+    fits = {e.key: check(e.key, e.expected_for(inputs(e.key, friend)), own).passed for e in numbers}
+    assert marks["copying"] == {key: FULL[key] if fits.get(key, True) else 0.0 for key in FULL}
+    assert sum(not passed for passed in fits.values()) >= 2
 
 
 @pytest.mark.parametrize("index", range(ROUNDS))

@@ -49,3 +49,21 @@ def test_times_must_be_times():
             upper_s(1.0, bad)
     with pytest.raises(sl.ScalingError, match="memory"):
         binding(math=1.0, memory=-1.0)
+
+
+@pytest.mark.parametrize("field", [f"{name}_s" for name in BOUNDS])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -1e-9, "1 s", None, True])
+def test_bounds_are_made_of_times_only(field, bad):
+    with pytest.raises(sl.ScalingError, match=f"^{field} (is|must be)"):
+        sl.TimeBounds(**{field: bad})
+
+
+def test_an_illegal_entry_among_the_times_is_masked():
+    t = sl.TimeBounds(math_s=[1.0, -1.0], memory_s=2.0)
+    assert t.lower_s.mask.tolist() == [False, True] and t.lower_s[0] == 2.0
+
+
+def test_no_time_at_all_has_no_bound():
+    for call in (lower_s, upper_s, binding):
+        with pytest.raises(sl.ScalingError, match="times_s must hold at least one time, got none"):
+            call()

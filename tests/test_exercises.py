@@ -5,6 +5,7 @@ import dataclasses
 import decimal
 import fractions
 import json
+import math
 import subprocess
 import sys
 import warnings
@@ -34,7 +35,7 @@ from scaling_lib.exercises.coded import cases_of
 from scaling_lib.exercises.diagnosis import by_ratio, ratios
 from scaling_lib.exercises.engine import check_exercise, inputs_of
 from scaling_lib.exercises.faults import wrong_answer
-from scaling_lib.units import UnknownExercise
+from scaling_lib.units import ScalingError, UnknownExercise
 
 EVERY = exercises()
 KEYS = [e.key for e in EVERY]
@@ -155,11 +156,25 @@ class Raising:
         return Raising()
 
 
+class RaisingExit:
+    """Ends the program, whatever is asked of it."""
+
+    def __getattribute__(self, name):
+        raise GeneratorExit
+
+    def __repr__(self):
+        raise SystemExit
+
+    def __call__(self, *args):
+        raise GeneratorExit
+
+
 HOSTILE = {
     "always equal": AlwaysEqual,
     "always equal float": lambda: AlwaysEqualFloat(1e-9),
     "always equal text": lambda: AlwaysEqualText("always"),
     "raising": Raising,
+    "raising exit": RaisingExit,
 }
 
 
@@ -174,7 +189,9 @@ def test_an_odd_answer_never_raises_and_is_never_paid(e, name):
 @pytest.mark.parametrize("e", EVERY, ids=KEYS)
 @pytest.mark.parametrize("answer", [..., None, "", "  "])
 def test_no_answer_yet_is_todo(e, answer):
-    assert check_exercise(e, answer).status == "todo"
+    verdict = check_exercise(e, answer)
+    wanted = {"number": e.unit or "number", "choice": "b: ", "code": e.function, "sharding": "sharding"}[e.kind]
+    assert verdict.status == "todo" and wanted in verdict.message
 
 
 # ------------------------------------------------------------------------------------------- numbers
@@ -194,7 +211,12 @@ def test_right_in_other_units_is_right(answer):
 
 def test_a_doubtful_spelling_is_asked_about_and_not_counted():
     verdict = check_exercise(a_number(), "6,0")
-    assert verdict.status == "todo" and "did you mean 6.0" in verdict.message
+    assert verdict.status == "todo" and "did you mean 6.0" in verdict.message and "point decimals" in verdict.hint
+    assert check_exercise(a_number(), "3 Min").hint == ""
+
+
+def test_a_formula_in_quotes_is_not_calculated():
+    assert "can't calculate" in check_exercise(a_number(), "2*(1+2)").message
 
 
 def test_a_jax_scalar_is_a_number():
@@ -213,7 +235,45 @@ def test_a_wrong_unit_says_which_is_right():
 )
 def test_a_ratio_that_tells_something_is_told(ratio):
     says = check_exercise(a_number(), 6 * ratio).hint
-    assert says.startswith("It is") and [r for r, s in ratios({}) if s == says] == [pytest.approx(ratio)]
+    assert says and [told.ratio for told in ratios({}, unit="s") if told.says == says] == [pytest.approx(ratio)]
+
+
+@pytest.mark.parametrize("factor", [0.96, 0.98, 1.02, 1.045])
+def test_a_near_miss_is_called_close_and_an_unknown_one_points_to_the_hints(factor):
+    assert check_exercise(a_number(), 6 * factor).hint.startswith("Close")
+    assert 'hint("ch99.q1")' in check_exercise(a_number(), 6 * (factor + 5)).message
+    twin = a_number(key="ch99.g1", points=0, hints=())
+    assert "worked example" in check_exercise(twin, 6 * (factor + 5)).message
+
+
+def test_two_flops_are_not_spoken_of_where_a_plain_time_or_size_is_asked_for():
+    for unit, spoken in {"µs": False, "GB": False, "FLOP/byte": True, "FLOP/s": True, "tokens": True, "": True}.items():
+        assert ("FLOPs" in by_ratio(12.0, 6.0, {}, "ch01", unit)) is spoken, unit
+
+
+@pytest.mark.parametrize("unit", ["ms", "tokens", "FLOP/s", ""])
+@pytest.mark.parametrize("power", [3, 6, 9, 12, -3, -6, -9, -12])
+def test_the_right_digits_with_another_prefix_are_known(unit, power):
+    says = check_exercise(a_number(unit=unit), 6.03 * 10.0**power).hint
+    assert says.startswith("Right digits, other unit") and unit in says
+
+
+def test_a_batch_may_be_rounded_to_a_whole_number_and_its_mistakes_stay_apart():
+    e = a_number(unit="tokens", inputs={"x": 41.7}, whole=True, rtol=0.004)
+    assert [check_exercise(e, x).passed for x in (82, 83, 84, 85, 84.5)] == [False, True, True, False, False]
+    near = dataclasses.replace(e, mistakes=(Mistake(lambda x: 2 * x + 1, "one more"), Mistake(9.0, "nine")))
+    assert "too near" in " ".join(faults(near))
+    assert [check_exercise(exercise("ch01.q2").page, x).passed for x in (248, 249, 250, 251)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_function_that_gives_a_batch_may_round_up():
+    assert check("ch01.q2", lambda *a: math.ceil(b) if (b := right_batch(*a)) < math.inf else b).passed
+    assert not check("ch01.q2", lambda *a: right_batch(*a) + 1).passed
 
 
 def test_counts_in_the_inputs_explain_a_ratio_before_bits_and_bytes_do():
@@ -223,14 +283,14 @@ def test_counts_in_the_inputs_explain_a_ratio_before_bits_and_bytes_do():
 
 def test_training_is_not_spoken_of_before_its_chapter():
     assert "backward" in by_ratio(18.0, 6.0, {}, "ch05") and "backward" not in by_ratio(18.0, 6.0, {}, "ch01")
-    assert all("pass" not in says for _, says in ratios({}, "ch03"))
+    assert all("pass" not in told.says for told in ratios({}, "ch03"))
 
 
 @pytest.mark.parametrize("marked", [{"NBGRADER_EXECUTION": "autograde"}, {"SCALING_MARKED": "1"}])
 def test_a_marked_check_names_planted_mistakes_but_never_the_ratio(monkeypatch, marked):
-    for name, value in marked.items():
-        monkeypatch.setenv(name, value)
-    assert check_exercise(a_number(), 12).hint == ""
+    started_with(monkeypatch, **marked)
+    assert all(check_exercise(a_number(), x).message == "not yet." for x in (12, 6.2, 6000, 17.3))
+    assert all(check_exercise(a_number(), x).hint == "" for x in (12, 6.2, 6000, 17.3))
     assert check_exercise(a_number(), 15).hint == "five"
 
 
@@ -245,6 +305,7 @@ def test_a_choice_takes_its_text_or_its_letter():
     assert check("ch01.g1", "less than a hundredth").passed
     assert check("ch01.g1", " Less than  a hundredth").passed
     assert check("ch01.g1", "d").passed
+    assert all(check("ch01.g1", text).passed for text in ("D", "d)", "(d)", "d.", "d: less than a hundredth"))
     assert check("ch01.g1", "b").hint == check("ch01.g1", "half").hint != ""
     assert "a: most of it" in check("ch01.g1", "all of it").message
 
@@ -263,6 +324,30 @@ def test_a_sharding_is_read_by_meaning():
     assert all(check_exercise(e, text).passed for text in ("C[I_XY,K]", "C[ I_{X,Y}, K ]"))
     assert check_exercise(e, "C[I,K_{X}]").hint == "columns"
     assert check_exercise(e, 3).status == "fail"
+
+
+def test_equivalent_shardings_are_right_and_unreadable_ones_told_where():
+    e = a_number(
+        kind="sharding",
+        unit="",
+        inputs={},
+        draw=None,
+        expected="A[I, J_XY] * B[J_XY, K] -> C[I, K]{U_XY}",
+        mistakes=(Mistake("A[I, J_XY] * B[J_XY, K] -> C[I, K]", "sums"), Mistake("C[I, K]{U_XY}", "operands")),
+    )
+    same = ("A[I,J_{XY}]*B[J_{XY},K]->C[I,K]{U_{YX}}", "A[I, J_{X,Y}] · B[J_XY, K] → C[I, K] {U_YX}")
+    assert faults(e) == [] and all(check_exercise(e, text).passed for text in same)
+    assert (
+        check_exercise(e, "A[I, J_YX] * B[J_XY, K] -> C[I, K]{U_XY}").message == "not yet."
+    )  # another order of blocks
+    assert check_exercise(e, "A[I, J_{XY}] @ B[J_XY, K] -> C[I, K]").hint == "sums"
+    twice = check_exercise(e, "C[I_X, K_X]")
+    assert (
+        twice.status == "fail"
+        and "axis X shards both I and K of C" in twice.message
+        and "character 10" in twice.message
+    )
+    assert "here should be" in check_exercise(e, "split it over X").message
 
 
 # ------------------------------------------------------------------------------------------- code
@@ -369,6 +454,37 @@ def test_nothing_a_learner_is_given_can_change_the_spec():
     assert inputs("ch01.q1")["b"] == 256
 
 
+def returned_by_a_generator(p, w, d, f):
+    raise GeneratorExit
+
+
+def interrupted(p, w, d, f):
+    raise KeyboardInterrupt
+
+
+class _Wordless(BaseException):
+    def __str__(self):
+        raise SystemExit
+
+
+def wordless(p, w, d, f):
+    raise _Wordless
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (returned_by_a_generator, "raised GeneratorExit"),
+        (interrupted, "it was interrupted"),
+        (wordless, "(no message)"),
+        (lambda *args: RaisingExit(), "an object of type RaisingExit"),
+    ],
+)
+def test_not_even_what_is_no_exception_escapes(function, says):
+    verdict = check("ch01.q2", function)
+    assert verdict.status == "fail" and says in verdict.message
+
+
 # ------------------------------------------------------------------------------------------- seeds
 def test_a_students_numbers_are_the_same_at_home_and_in_the_grader(monkeypatch):
     own = ticket("a secret", "alice")
@@ -378,6 +494,51 @@ def test_a_students_numbers_are_the_same_at_home_and_in_the_grader(monkeypatch):
     assert inputs("ch01.q1") == inputs("ch01.q1", own)
     right = exercise("ch01.q1").expected_for(inputs("ch01.q1"))
     assert check("ch01.q1", right).passed and not check("ch01.q1", 234.06).passed
+
+
+@pytest.mark.parametrize("student", [7, 1.5, ["again"]])
+def test_a_student_who_is_no_text_is_refused_in_words(student):
+    for call in (lambda: inputs("ch01.q1", student), lambda: check("ch01.q1", 1, student)):
+        with pytest.raises(ScalingError, match=r'student is .*any word of your own such as "again"'):
+            call()
+
+
+def started_with(monkeypatch, **environment):
+    """As if the process had begun with these variables."""
+    start = dict.fromkeys(("NBGRADER_EXECUTION", "SCALING_MARKED"), "") | environment
+    monkeypatch.setattr("scaling_lib.exercises.marking._AT_START", start)
+
+
+@pytest.mark.parametrize("fixed", [ticket("a secret", "alice"), "the book"])
+def test_while_marking_nothing_in_the_notebook_says_whose_numbers_count(monkeypatch, fixed):
+    own, friends = (None if fixed == "the book" else fixed), ticket("a secret", "bob")
+    drawn, cases = inputs("ch01.q1", own), cases_of(exercise("ch01.q2"), own)
+    right, copied = (exercise("ch01.q1").expected_for(inputs("ch01.q1", who)) for who in (own, friends))
+    started_with(monkeypatch, NBGRADER_EXECUTION="autograde", SCALING_MARKED=fixed)
+    monkeypatch.setenv("SCALING_STUDENT", friends)
+    monkeypatch.setenv("SCALING_MARKED", friends)
+    for student in (None, friends, "again"):
+        assert inputs("ch01.q1", student) == drawn
+        assert check("ch01.q1", right, student).passed and not check("ch01.q1", copied, student).passed
+    asked = []
+    check("ch01.q2", lambda *args: asked.append(args))
+    assert asked == [tuple(case.values()) for case in cases]
+
+
+def test_the_graders_kernel_refuses_assignments_to_the_checks():
+    code = (
+        "import scaling_lib.exercises as x\n"
+        "from scaling_lib.exercises import engine, marking, registry\n"
+        "marking.load_ipython_extension(None)\n"
+        "for place in (x, engine, registry, marking, x.Verdict, x.Exercise, x.Mistake):\n"
+        "    for name in ('check', 'passed', '_AT_START', '__repr__'):\n"
+        "        try: setattr(place, name, True)\n"
+        "        except AttributeError as error: assert 'cannot be changed' in str(error)\n"
+        "        else: raise SystemExit(f'{place}.{name}')\n"
+        "assert x.check('ch01.q1', 234.06).passed and not x.check('ch01.q1', 1).passed\n"
+        "assert x.check('ch01.q2', lambda *a: 1.0).status == 'fail' and x.page_spec('ch01.q1')"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
 def test_draws_are_fixed_for_ever():

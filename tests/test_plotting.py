@@ -14,6 +14,7 @@ from scaling_lib import plotting
 from scaling_lib.hardware import chip, chips
 from scaling_lib.plotting import COLORS, Picture, style
 from scaling_lib.roofline import critical_batch, dot_work, matmul_work, ridge_point
+from scaling_lib.units import ScalingError
 
 MEASURED = ([1, 64, 256, 4096], np.array([43.5, 45, 54, 643]) * 1e-6)
 
@@ -155,3 +156,80 @@ def test_colours_stand_out_in_light_and_dark(background):
 def test_the_library_itself_draws_nothing():
     code = "import scaling_lib, sys; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def title(picture):
+    return " ".join(picture.figure.get_suptitle().split())
+
+
+def test_the_title_of_a_roofline_names_the_drawn_ridges():
+    assert title(plotting.roofline("tpu-v5e")) == "Below 240 FLOP/byte the TPU v5e waits for bytes"
+    both = title(plotting.roofline(["h100", "tpu-v5e"]))  # 989 / 3.35 and 197 / 0.82
+    assert both == "TPU v5e waits for bytes below 240 FLOP/byte, H100 SXM below 295"
+    assert title(plotting.roofline(["h100", "h100"])) == "All wait for bytes below 295 FLOP/byte"
+
+
+def test_the_title_of_the_ridges_counts_the_drawn_chips():
+    assert title(plotting.ridge_chart("tpu-v5e")) == "The ridge point of the TPU v5e is 240 FLOP/byte"
+    assert title(plotting.ridge_chart(["tpu-v5e", "h100"])) == "Ridge points differ 1.2-fold between chips"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "says"),
+    [
+        ([8192, 256], "Small matrices never reach the roof, whatever the batch"),
+        ([128, 256], "No batch lets matrices this small reach the roof of the TPU v5e"),
+        ([8192], "The roof is reached at a batch of 255"),  # 1/B = 1/240.24 - 2/8192
+        ([8192, 1024], "The roof is reached at batches from 255 to 453, by the size"),  # 1/B = 1/240.24 - 2/1024
+    ],
+)
+def test_the_title_of_a_rate_follows_its_lines(sizes, says):
+    assert title(plotting.attained_rate("tpu-v5e", sizes)) == says
+
+
+def test_the_title_of_a_measurement_is_its_distance_from_the_bound():
+    # 1000 rows: 2e9 FLOP / 989e12 = 2.02 µs, 6e6 bytes / 3.35e12 = 1.79 µs; 4000 rows: 8.09 µs.
+    drawn = plotting.against_measurement("h100", [1000, 4000], [1.011e-6, 16.18e-6], d=1000, f=1000, source="made up")
+    assert title(drawn) == "Measured: 0.50 to 2.00 times the predicted lower bound"
+
+
+@pytest.mark.parametrize(
+    ("compute_s", "exchange_s", "says", "sentence"),
+    [
+        (0.64, 0.01, "A fixed problem stops gaining at 64 chips", "up to 64 chips and stays at 64"),
+        (64, 0.01, "A fixed problem still gains at 1024 chips", "to the last of 1024 chips"),
+        (1, 2, "A fixed problem gains nothing from a second chip", "the speed-up stays at 0.5"),
+    ],
+)
+def test_the_title_of_scaling_follows_the_knee(compute_s, exchange_s, says, sentence):
+    drawn = plotting.strong_and_weak_scaling(compute_s, exchange_s, 1024)
+    assert title(drawn) == says and sentence in drawn.describe()
+
+
+def test_more_lines_than_dashes_are_all_drawn():
+    names = [c.name for c in chips()]
+    (axes,) = plotting.roofline(names).figure.axes
+    assert {text.get_text() for text in axes.texts} == {c.title for c in chips()}
+    sizes = [512, 1024, 2048, 4096, 8192, 16384, 32768]
+    assert len(plotting.attained_rate("h100", sizes).columns) == 1 + len(sizes)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: plotting.roofline([]), "chips must hold at least one"),
+        (lambda: plotting.roofline("tpu-v5e", {"dot": 0}), "the intensity of dot is zero"),
+        (lambda: plotting.roofline(5), "chip 5 is unknown"),
+        (lambda: plotting.ridge_chart(dtype="f64"), "dtype 'f64' is unknown"),
+        (lambda: plotting.ridge_chart("a100", dtype="fp8"), "chips must hold one with a fp8 rate"),
+        (lambda: plotting.attained_rate(["h100", "a100"], [8192]), "chip must be one chip, got 2"),
+        (lambda: plotting.attained_rate("h100", []), "sizes must hold at least one"),
+        (lambda: plotting.attained_rate("h100", [8192], batches=[1, -1]), "batches is negative"),
+        (lambda: plotting.against_measurement("h100", [1, 2], [1e-6], d=8, f=8, source=""), "measured_s must hold"),
+        (lambda: plotting.strong_and_weak_scaling(0.64, 0), "exchange_s is zero"),
+        (lambda: plotting.strong_and_weak_scaling(max_chips=0.5), "max_chips must be at least 1"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_by_name(call, says):
+    with pytest.raises(ScalingError, match=says):
+        call()

@@ -63,11 +63,25 @@ def test_a_misspelt_topology_says_what_is_possible(name):
         ({"mesh": None}, "the arguments carry no mesh"),
         ({"in_shardings": (P("X"),)}, "for each of 2 arguments"),
         ({"axis_type": "Auto"}, "axis_type: got 'Auto'"),
+        ({"mesh": "X"}, "mesh: got 'X'; give a jax mesh, or axis sizes"),
+        ({"mesh": {"X": 4.9, "Y": 2}}, "X: got 4.9; an axis has a whole number"),
+        ({"in_shardings": P("Z")}, "axis 'Z' is unknown for in_shardings: known: X, Y"),
+        ({"out_shardings": {"a": P(("X", "Z"))}}, "axis 'Z' is unknown for out_shardings"),
+        ({"in_shardings": (P(), P(None, None, "X"))}, r"in_shardings: .* args\[1\].*: it has 2 dimensions, not 3"),
+        ({"mesh": {"X": 8}, "in_shardings": ("X", P())}, "in_shardings: got 'X'; give a PartitionSpec"),
+        ({"in_shardings": ({"a": P()}, P())}, "not the arguments' structure"),
+        ({"out_shardings": "X"}, "out_shardings: got 'X'; give a PartitionSpec"),
     ],
 )
 def test_what_cannot_be_laid_out_is_refused(kwargs, says):
     with pytest.raises((ScalingError, referee.CannotCompile), match=says):
         compile_(**kwargs)
+
+
+def test_a_size_that_its_axis_does_not_divide_is_named():
+    odd = {"weights": jax.ShapeDtypeStruct((1023, 8), jnp.float32)}
+    with pytest.raises(ScalingError, match=r"args\[0\]\['weights'\] of shape \(1023, 8\): dimension 0 .* 4 devices"):
+        compile_(matmul, odd, W, in_shardings=(P("X"), P()))
 
 
 # Compiled here.
@@ -244,6 +258,14 @@ def test_the_hash_changes_with_everything_that_the_program_is():
 def test_the_hash_does_not_change_with_how_a_sharding_is_written():
     same = {digest(), digest(specs=(P(("X",), "Y"), P("Y", None))), digest(jax.jit(matmul)), digest(out=P("X", None))}
     assert len(same) == 1
+
+
+@needs_compiler
+def test_a_named_sharding_stands_for_its_spec():
+    mesh, plain = referee.make_mesh(MESH), compile_()
+    named = tuple(NamedSharding(mesh, spec) for spec in SPECS)
+    found = compile_(in_shardings=named, out_shardings=NamedSharding(mesh, OUT))
+    assert (found.program_hash, found.collectives) == (plain.program_hash, plain.collectives)
 
 
 def _helper(x):

@@ -258,6 +258,54 @@ def test_the_link_between_two_chips_is_ici_or_nvlink():
         sl.two_chip_matmul_time(8, 8, 8, "tpu-v5e", link="hbm")
 
 
+@pytest.mark.parametrize("link", ["hbm", "pcie", "vmem", "nvlink", "", ["ici"], 3])
+def test_both_two_chip_formulas_refuse_what_does_not_join_chips(link):
+    for call in (
+        lambda: sl.critical_contraction("tpu-v5e", link=link),
+        lambda: sl.two_chip_matmul_time(8, 8, 8, "tpu-v5e", link=link),
+    ):
+        with pytest.raises(sl.UnknownLink) as error:
+            call()
+        assert f"link {link!r} is unknown for two chips" in str(error.value)
+    # 2 bytes times 197e12 / 3.125e9
+    assert sl.critical_contraction("tpu-v5e", link="dcn") == pytest.approx(126_080)
+
+
+def test_a_link_must_be_a_name():
+    for link in (["hbm"], None, np.array(["hbm"])):
+        with pytest.raises(sl.UnknownLink, match="known: vmem, hbm"):
+            sl.ridge_point("tpu-v5e", link=link)
+
+
+@pytest.mark.parametrize("bad", [None, 5.0, "matmul", (1e9, 1e6)])
+def test_only_work_takes_time(bad):
+    with pytest.raises(sl.ScalingError, match="work must be a Work, such as matmul_work"):
+        sl.time_bounds(bad, "tpu-v5e")
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"flops": -1, "bytes": 1}, "flops is negative"),
+        ({"flops": 1, "bytes": math.nan}, "bytes is not a number"),
+        ({"flops": 1, "bytes": 1, "dtype": "bf17"}, "dtype 'bf17' is unknown"),
+        ({"flops": 1, "bytes": 1, "unit": "mxu"}, "unit must be one of matrix, vector, got 'mxu'"),
+    ],
+)
+def test_work_that_cannot_be_is_refused(fields, says):
+    with pytest.raises(sl.ScalingError, match=says):
+        sl.Work(**fields)
+
+
+def test_sizes_too_large_together_are_named():
+    with pytest.raises(sl.ScalingError, match=r"b = 1e\+11, d = 1e\+11, f = 1e\+11 make 2e\+33 FLOPs"):
+        sl.matmul_work(1e11, 1e11, 1e11)
+    with pytest.raises(sl.ScalingError, match=r"rows = 1e\+16, cols = 1e\+16"):
+        sl.softmax_work(1e16, 1e16)
+    work = sl.matmul_work([8, 1e11], 1e11, 1e11)
+    assert work.flops.reason.tolist() == [0, sl.Reason.TOO_LARGE]
+
+
 SWEEPS = {
     "matmul": lambda b, d: sl.time_bounds(sl.matmul_work(b, d, 4096, w="int8"), "tpu-v5e").lower_s,
     "bound": lambda b, d: sl.time_bounds(sl.matmul_work(b, d, 4096), "h100").bound,

@@ -216,6 +216,28 @@ def test_every_exercise_makes_a_box_that_holds_all_its_help(book):
         assert boxes.answer_text(spec).split(" ")[0] in made
 
 
+def test_print_lists_every_answer_of_a_page(book):
+    from scaling_lib.exercises import exercises
+
+    boxes = book("answer_boxes")
+    shown = [(boxes.spec_of(e.key), "guess" if e.is_guess else "answer") for e in exercises()]
+    made = boxes.answers_html(shown)
+    assert made.count("<dt>") == made.count("</dd>") == len(shown)
+    assert all(boxes.answer_text(spec).split(" ")[0] in made for spec, role in shown)
+
+
+def test_the_hardware_appendix_has_a_heading_for_every_chip():
+    from scaling_lib.hardware import chips
+
+    text = (ROOT / "text" / "chapters" / "app_c_hardware.md").read_text(encoding="utf-8")
+    assert [c.name for c in chips() if f"(app-c-{c.name})=\n### {c.title}\n" not in text] == []
+
+
+def test_a_tables_number_keeps_its_unit(book):
+    touched = book("page_parts").touch_up("<td><p>80 GB (74.51 GiB)</p></td><td><p>chips per host</p></td>")
+    assert touched == "<td><p>80\xa0GB (74.51\xa0GiB)</p></td><td><p>chips per host</p></td>"
+
+
 def test_a_twin_is_told_from_a_guess(book):
     from docutils import nodes
 

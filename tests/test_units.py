@@ -52,6 +52,12 @@ def test_a_quantity_is_printed_with_its_prefix(value, unit, text):
     assert sl.si(value, unit) == text
 
 
+@pytest.mark.parametrize("bad", ["x", "5", None, [1.0, 2.0], 1j, 10**400])
+def test_only_a_number_is_printed_as_a_quantity(bad):
+    with pytest.raises(sl.ScalingError, match="value must be a number, got"):
+        sl.si(bad, "s")
+
+
 @given(st.floats(1e-14, 1e20))
 def test_a_printed_quantity_is_the_quantity_to_three_digits(value):
     number, unit = sl.si(value, "B").split(" ")
@@ -75,7 +81,7 @@ def test_a_legal_scalar_becomes_a_python_float(x):
         (-3, "is negative, got -3"),
         (math.nan, "is not a number, got nan"),
         (math.inf, "is infinite, got inf"),
-        (10**400, "is infinite"),
+        (10**400, "is too large, got more digits than a float holds"),
         (1e31, "is too large"),
         (1e-31, "is too small"),
         ("8", "must be a number, got '8' (str)"),
@@ -94,6 +100,14 @@ def test_an_illegal_argument_is_named_shown_and_answered_with_what_is_possible(x
         positive("batch", x)
     message = str(error.value)
     assert message.startswith("batch ") and says in message and "possible are positive numbers" in message
+
+
+@pytest.mark.parametrize(("sign", "says"), [(1, "is too large"), (-1, "is negative")])
+def test_a_number_too_long_to_print_is_refused_as_any_other(sign, says):
+    with pytest.raises(sl.ScalingError, match=f"batch {says}, got more digits than a float holds"):
+        positive("batch", sign * 10**5000)
+    with pytest.raises(sl.ScalingError, match="batch must be a number, got more digits than can be printed"):
+        positive("batch", [sign * 10**5000])
 
 
 def test_zero_is_legal_only_where_a_quantity_may_vanish():
@@ -141,6 +155,14 @@ def test_a_part_of_a_masked_array_keeps_its_reasons():
     assert (2 * x).reason.tolist() == x.reason.tolist()
     assert x.T.reason.tolist() == np.transpose(x).reason.tolist() == x.reason.T.tolist()
     assert x.reshape(4).reason.tolist() == [Reason.OK, Reason.MASKED, Reason.MASKED, Reason.OK]  # the reasons are lost
+
+
+def test_joined_arrays_keep_their_masks_and_reasons():
+    a, b = positive("b", [1, 0]), positive("b", [math.nan, 4])
+    for joined in (np.concatenate([a, b]), np.hstack((a, b)), np.concatenate((a, np.array([2.0]), b))[[0, 1, 3, 4]]):
+        assert isinstance(joined, sl.Masked) and joined.mask.tolist() == [False, True, True, False]
+        assert joined.reason.tolist() == [Reason.OK, Reason.ZERO, Reason.NOT_A_NUMBER, Reason.OK]
+    assert np.concatenate([positive("b", [[1, 0]]), positive("b", [[2, 3]])], axis=1).tolist() == [[1, None, 2, 3]]
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True) | LEGAL, min_size=1))

@@ -86,7 +86,8 @@ def test_tables_over_chips_hold_the_catalogue(explorer, tables):
     np.testing.assert_allclose(tables["hbm"], [sl.chip(c).hbm_bytes_per_s for c in chips], rtol=1e-8)
     np.testing.assert_allclose(tables["element_bytes"], [sl.bytes_per_element(t) for t in dtypes], rtol=1e-8)
     for c, (i, t) in itertools.product(range(len(chips)), enumerate(dtypes)):
-        assert tables["lacks"][c, i] == (None if has(chips[c], t) else f"no {t} arithmetic")
+        said = tables["lacks"][c, i]
+        assert (said is None) == has(chips[c], t) and said in (None, f"no {t} arithmetic", f"no published {t} rate")
         assert (t in re.split(", | and ", tables["has"][c])) is has(chips[c], t)
 
 
@@ -155,6 +156,11 @@ def test_the_sentence_names_every_control_and_the_verdict(shown):
     assert shown.describe({"chip": "h100", "dtype": "fp4"}) == "H100 SXM has no fp4 arithmetic. It has " + (
         ch01._and(sl.chip("h100").dtypes) + "."
     )
+
+
+def test_a_rate_nobody_publishes_is_not_called_missing(shown):
+    said = shown.describe({"chip": "tpu-v5e", "dtype": "f32"})
+    assert said == "TPU v5e has no published f32 rate. It has bf16, int8 and int4."
 
 
 def test_numbers_are_written_as_the_library_writes_them():

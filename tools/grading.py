@@ -36,14 +36,19 @@ def metadata(key: str, role: str, points: float = 0) -> dict:
 def check_cell(source: str) -> str:
     """A check line with the assertion that a grader needs: a verdict alone never raises, so it would give full marks.
 
+    It imports `check` itself, whatever the learner calls by that name further up.
+
     >>> print(check_cell('check("ch01.q1", answer)'))
+    from scaling_lib.exercises import check
+    <BLANKLINE>
     v = check("ch01.q1", answer)
     ### BEGIN HIDDEN TESTS
     assert v.passed, v
     ### END HIDDEN TESTS
     v
     """
-    return f"v = {source.strip()}\n### BEGIN HIDDEN TESTS\nassert v.passed, v\n### END HIDDEN TESTS\nv"
+    asserted = "### BEGIN HIDDEN TESTS\nassert v.passed, v\n### END HIDDEN TESTS"
+    return f"from scaling_lib.exercises import check\n\nv = {source.strip()}\n{asserted}\nv"
 
 
 def stub_for(source: str, stub: str) -> str:

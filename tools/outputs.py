@@ -84,5 +84,7 @@ def _shown(value: object) -> dict[str, str]:
     """What a kernel would show of a value, as text and as HTML."""
     from IPython.core.formatters import DisplayFormatter
 
-    data, _ = DisplayFormatter().format(value)
+    formatter = DisplayFormatter()
+    formatter.ipython_display_formatter.enabled = False  # no kernel here that a value could show itself in
+    data, _ = formatter.format(value)
     return {mime: data[mime] for mime in MIMES if mime in data}

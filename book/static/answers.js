@@ -5,12 +5,12 @@
   const ERRORS = {
     empty: "Type an answer first.",
     number: "That is not a number I can read. Write 240, 2.4e2, 1/2 or 3.2 ms.",
+    formula: "I can't calculate: type the result.",
+    infinite: "The answer here is finite.",
     unit: "I don't know that unit here.",
     zero: "That divides by zero.",
     large: "That number is too large.",
   };
-
-  const RATIO_RTOL = 0.004; // narrow: 1.074 and 1.1, 4/3 and 1.3 are different stories
 
   // Private windows and strict settings forbid storage: the boxes then work, and forget.
   const store = {
@@ -31,18 +31,21 @@
   function judge(spec, answer) {
     const same = (known) => (typeof known === "number" ? close(answer, known, spec.rtol) : plain(answer) === plain(known));
     if (same(spec.value) || (spec.accepts || []).some(same)) return { status: "right", says: "" };
+    const whole = spec.whole && Number.isInteger(answer) && Math.abs(answer - spec.value) < 1;
+    if (whole) return { status: "right", says: "" };
     const mistake = (spec.mistakes || []).find((m) => same(m.value));
     if (mistake) return { status: "wrong", says: mistake.says };
-    const ratio = typeof spec.value === "number" && (spec.ratios || []).find((r) => close(answer / spec.value, r.ratio, RATIO_RTOL));
+    const ratio = typeof spec.value === "number" && (spec.ratios || []).find((r) => close(answer / spec.value, r.ratio, r.rtol));
     if (ratio) return { status: "wrong", says: ratio.says };
     return { status: "wrong", says: "" };
   }
 
-  // A sharding's text without spaces and needless braces.
-  const plain = (text) => String(text).replace(/\s+/g, "").replace(/(?<=_)\{([^}]*)\}/g, (braced, inner) => {
-    const names = inner.split(",");
-    return names.every((name) => name.length === 1) ? names.join("") : braced;
-  });
+  // A sharding's text without spaces and needless braces, and with plain signs, as plain_sharding in Python makes it.
+  const plain = (text) => String(text).replace(/\s+/g, "").replace(/[·@×]/g, "*").replace(/→/g, "->")
+    .replace(/(?<=_)\{([^}]*)\}/g, (braced, inner) => {
+      const names = inner.split(",");
+      return names.every((name) => name.length === 1) || /^[A-Z]+$/.test(inner) ? names.join("") : braced;
+    });
 
   // What was typed, read: {answer} or {ask} or {error}.
   function read(spec, text) {
@@ -102,9 +105,13 @@
     show({ status, says }) {
       if (this.guess) this.say(status, `${status === "right" ? "Good guess." : "Not quite."} ${says}`);
       else if (status === "right") this.say(status, "Right.");
-      else this.say(status, says ? `Not yet. ${says}` : "Not yet. No known mistake gives this; a hint may help.");
+      else this.say(status, `Not yet. ${says || `No known mistake gives this; ${this.help}.`}`);
       this.solution.hidden = false;
       this.offerReset();
+    }
+
+    get help() {
+      return this.spec.hints.length ? "a hint may help" : "read the worked example above once more";
     }
 
     say(status, text) {
@@ -114,7 +121,7 @@
 
     // "Did you mean …?" Nothing is counted until the reader says so.
     doubt(suggestion) {
-      this.say("unread", `Did you mean ${suggestion}? Written as it stands, it can be read in two ways.`);
+      this.say("unread", `Did you mean ${suggestion}? Nothing is counted yet.`);
       const yes = button(`Yes, ${suggestion}`, () => { this.text = suggestion; this.submit(); });
       const no = button("No, let me change it", () => {
         this.ask.hidden = true;
@@ -154,10 +161,19 @@
     stageHints() {
       const hints = [...this.root.querySelectorAll(".sl-hint")];
       hints.forEach((hint, i) => {
+        setCode(hint.querySelector("p"));
         hint.hidden = i > 0;
         hint.addEventListener("toggle", () => { if (hint.open && hints[i + 1]) hints[i + 1].hidden = false; });
       });
     }
+  }
+
+  // What stands between backticks is code.
+  function setCode(paragraph) {
+    const parts = paragraph.textContent.split("`").map((text, i) => {
+      return i % 2 ? Object.assign(document.createElement("code"), { textContent: text, translate: false }) : text;
+    });
+    paragraph.replaceChildren(...parts);
   }
 
   function button(text, onClick) {

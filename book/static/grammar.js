@@ -5,6 +5,11 @@
   const LONGEST = 100;
   const SPACES = /[\u00a0\u2007\u2009\u202f\t]/g;
   const RAISED = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹";
+  const COMPARED = /^(?:[A-Za-z]\s*=|(?:[A-Za-z]\s*)?(?:[<>]=?|[≤≥]))\s*/;
+  const INFINITE = /^[+-]?(?:inf|infinity|∞)$/i;
+  const FORMULA = /[-+*/^×·(]\s*[(.0-9]|[0-9)]\s*[-+*/^×·(]/;
+  // Letters whose case matters: milli and mega, bits and bytes, the amount FLOPs and the rate FLOPS.
+  const doubtful = (name) => (name.match(/m|b(?!yte|it)|(?<=op)s$/gi) || []).join("");
   const TYPED = /^(\$\s*)?([+-]?)\s*((?:[0-9]|\.(?=[0-9]))(?:[0-9.,_' ]*[0-9.])?)(.*)$/s;
   const EXPONENT = /^[eE]([+-]?[0-9]+)/;
   const TIMES_POWER = /^\s*[×x*·]\s*(10|2)\s*(?:\^|\*\*)\s*([+-]?[0-9]+)/;
@@ -17,14 +22,21 @@
   const ONE_GROUP = /^[1-9][0-9]{0,2}[.,][0-9]{3}$/;
   const has = (table, name) => Object.prototype.hasOwnProperty.call(table, name);
 
-  // Returns one of {value}, {ask: another spelling}, {error: "empty" | "number" | "unit" | "zero" | "large"}.
+  // Returns one of {value}, {ask: another spelling}, {error: "empty" | "number" | "formula" | "infinite" | "unit" | "zero" | "large"}.
   // `units` maps each name that may be typed to its factor to the exercise's unit.
   function parseAnswer(text, units, expected) {
     if (text.length > LONGEST) return { error: "number" };
     const clean = tidy(text);
     if (!clean) return { error: "empty" };
+    const compared = COMPARED.exec(clean);
+    if (compared) {
+      const number = clean.slice(compared[0].length);
+      const again = parseAnswer(number, units);
+      return again.error ? again : { ask: again.ask || number };
+    }
+    if (INFINITE.test(clean)) return { error: "infinite" };
     const typed = TYPED.exec(clean);
-    if (!typed) return { error: "number" };
+    if (!typed) return { error: !/^[+-]/.test(clean) && FORMULA.test(clean) ? "formula" : "number" };
     const [, dollar, sign, numeral, tail] = typed;
     const respelled = respell(numeral);
     if (respelled) {
@@ -84,8 +96,10 @@
       return Number.isFinite(scaled) ? { value: scaled } : { error: "large" };
     }
     let alike = Object.keys(units).filter((n) => n.toLowerCase() === name.toLowerCase());
+    const same = alike.find((n) => doubtful(n) === doubtful(name));
+    if (same) return inUnit(value, same, units, number);
     if (!alike.length && has(units, name + "/s")) alike = [name + "/s"];
-    return new Set(alike.map((n) => units[n])).size === 1 ? { ask: `${number} ${alike[0]}` } : { error: "unit" };
+    return new Set(alike.map((n) => units[n])).size === 1 ? { ask: `${number} ${alike[0]}` } : { error: FORMULA.test(typed) ? "formula" : "unit" };
   }
 
   // `2.189` where 2,189 would be right (or the reverse) is asked about.

@@ -16,8 +16,9 @@
     tip.setAttribute("translate", "no");
     document.body.append(tip);
     const toggle = Object.assign(document.createElement("button"), { type: "button", className: "sl-sums-switch", textContent: "Show the sums" });
-    toggle.title = "Every number of the text that code has checked: point at it to see the expression";
-    row.append(toggle);
+    toggle.title = "Every number of the text that code has checked: point at or tap one to see the expression";
+    const hint = Object.assign(document.createElement("span"), { className: "sl-sums-hint", textContent: "Point at or tap a dotted number." });
+    row.append(toggle, hint);
 
     let shown = null;
     const place = () => {
@@ -53,6 +54,7 @@
     const set = (state) => {
       document.body.classList.toggle("sl-sums", state);
       toggle.setAttribute("aria-pressed", String(state));
+      hint.hidden = !state;
       for (const sum of sums) {
         if (state) { sum.tabIndex = 0; sum.setAttribute("role", "note"); sum.setAttribute("aria-describedby", "sl-tip"); }
         else for (const name of ["tabindex", "role", "aria-describedby"]) sum.removeAttribute(name);
@@ -63,16 +65,25 @@
     set(store.read("sums") === "1");
   }
 
-  // --- A box that scrolls sideways must be reachable by keyboard.
+  // --- A box that scrolls sideways must be reachable by keyboard, and shows at which side more is hidden.
   function setUpScrollers() {
     const wide = document.querySelectorAll(
-      ".bd-article :is(div.highlight > pre, .cell_output, .cell_output pre, div.math, mjx-container, .pst-scrollable-table-container)");
+      ".bd-article :is(div.highlight > pre, .cell_output, .cell_output pre, div.math, mjx-container, .pst-scrollable-table-container, .sl-report)");
+    const fade = (node) => {
+      node.classList.toggle("sl-more-left", node.scrollLeft > 1);
+      node.classList.toggle("sl-more-right", node.scrollLeft + node.clientWidth < node.scrollWidth - 1);
+    };
     const refresh = () => {
       for (const node of wide) {
-        if (node.scrollWidth > node.clientWidth + 1) node.tabIndex = 0;
+        const scrolls = node.scrollWidth > node.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(node).overflowX);
+        if (scrolls) node.tabIndex = 0;
         else node.removeAttribute("tabindex");
+        if (scrolls && node.clientWidth) fade(node);
+        else node.classList.remove("sl-more-left", "sl-more-right");
       }
     };
+    for (const node of wide) node.addEventListener("scroll", () => fade(node), { passive: true });
+    document.addEventListener("toggle", refresh, true);  // what was folded has a width now
     refresh();
     window.addEventListener("load", () => Promise.resolve(window.MathJax?.startup?.promise).then(refresh));
     window.addEventListener("resize", refresh);
@@ -131,7 +142,24 @@
     }
   }
 
+  // --- The search's excerpts are cut from a page's text, in which formulas are TeX: the short ones are legible, the
+  // others are left out.
+  function tidyExcerpts() {
+    if (typeof Search === "undefined" || !Search.htmlToText) return;
+    const toText = Search.htmlToText;
+    Search.htmlToText = (text, anchor) => {
+      const page = new DOMParser().parseFromString(text, "text/html");
+      for (const node of page.querySelectorAll(".sl-answer, .sl-printed-answers, .sl-tools, .sl-data, .onlyprint, .headerlink")) node.remove();
+      for (const node of page.querySelectorAll(".math")) {
+        const tex = node.textContent.replace(/^\s*\\[([]|\\[)\]]\s*$/g, "");
+        node.textContent = /[\\{}&]/.test(tex) ? "…" : tex.replaceAll("^*", "*");
+      }
+      return toText(page.documentElement.outerHTML, anchor);
+    };
+  }
+
   setUpSums();
+  tidyExcerpts();
   nameToggles();
   setUpScrollers();
   setUpPlace();

@@ -8,7 +8,7 @@
 >>> check("ch01.q1", "0.2341 kFLOP/byte").passed
 True
 >>> check("ch01.q1", ...)
-[todo] ch01.q1: no answer yet.
+[todo] ch01.q1: no answer yet: give a number, in FLOP/byte.
 """
 
 from scaling_lib.exercises.draws import Draws, ticket

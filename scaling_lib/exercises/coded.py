@@ -8,7 +8,7 @@ from typing import Any
 
 from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.runs import Outcome, run_all
-from scaling_lib.exercises.spec import Exercise, Verdict, close, shown
+from scaling_lib.exercises.spec import Exercise, Verdict, close, next_whole, shown
 
 N_DRAWN = 12
 
@@ -29,7 +29,7 @@ def judge_code(e: Exercise, answer: Any, student: str | None = None) -> Verdict:
     got = run_all(answer, cases)
     if all(not o.raised and (o.value is None or o.value is ...) for o in got):
         return Verdict(e.key, "todo", f"{e.function} returns nothing yet.")
-    wrong = next((i for i, o in enumerate(got) if o.raised or not alike(o.value, right[i], e.rtol)), None)
+    wrong = next((i for i, o in enumerate(got) if o.raised or not _passes(e, o.value, right[i])), None)
     if wrong is None:
         return Verdict(e.key, "pass", f"right on all {len(cases)} inputs tried.")
     said = _difference(e, cases[wrong], got[wrong], right[wrong])
@@ -71,11 +71,16 @@ def alike(value: Any, right: Any, rtol: float) -> bool:
     return number == right if right == 0 or math.isinf(right) else close(number, right, rtol)
 
 
+def _passes(e: Exercise, value: Any, right: Any) -> bool:
+    number = _real(value) if e.whole else None
+    return alike(value, right, e.rtol) or (number is not None and next_whole(number, right))
+
+
 def _listed(value: Any) -> list[Any] | None:
     """A list, a tuple or an array as a list."""
     try:
         value = value.tolist() if hasattr(value, "tolist") else value
-    except Exception:
+    except BaseException:
         return None
     return list(value) if type(value) in (list, tuple) else None
 
@@ -85,7 +90,7 @@ def _real(value: Any) -> float | None:
     try:
         value = value.item() if hasattr(value, "dtype") and value.shape == () else value
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-    except Exception:
+    except BaseException:
         return None
 
 

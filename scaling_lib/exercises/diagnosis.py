@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from scaling_lib.exercises.factors import unit_factors
 
 _RTOL = 0.004  # narrow: 1.074 and 1.1, 4/3 and 1.3 are different stories
 _GIB = 2**30 / 1e9
 
 _KNOWN = (
-    (2, "twice the right value: a multiply-add is two FLOPs; count arrays, bytes and directions again."),
-    (4, "4 times the right value: bytes an element counted twice, or f32 for int8?"),
+    (4, "4 times the right value: are two factors of two counted twice?"),
     (8, "8 times the right value: bits or bytes?"),
-    (1e3, "1000 times the right value: check the prefix (k, M, G, T)."),
-    (1e6, "a million times the right value: check the prefixes."),
     (_GIB, "1.074 times the right value: GB (10⁹ bytes) or GiB (2³⁰ bytes)?"),
     (4 / 3, "4/3 of the right value: count the terms again."),
     (3, "3 times the right value: count the terms again."),
-    (1 / 2, "half the right value: a multiply-add is two FLOPs; count arrays, bytes and directions again."),
-    (1 / 4, "a quarter of the right value: elements or bytes?"),
+    (1 / 4, "a quarter of the right value: are two factors of two left out?"),
     (1 / 8, "an eighth of the right value: bits or bytes?"),
-    (1e-3, "a thousandth of the right value: check the prefix (k, M, G, T)."),
-    (1e-6, "a millionth of the right value: check the prefixes."),
     (1 / _GIB, "the right value divided by 1.074: GB (10⁹ bytes) or GiB (2³⁰ bytes)?"),
     (3 / 4, "3/4 of the right value: count the terms again."),
     (1 / 3, "a third of the right value: count the terms again."),
@@ -40,9 +36,37 @@ _COUNTS = {
     "layers": "the number of layers",
     "n_layers": "the number of layers",
 }
+_THOUSANDS = {3: "1000", 6: "a million", 9: "a billion", 12: "10¹²"}
 
 
-def ratios(values: Mapping[str, Any], chapter: str = "") -> list[tuple[float, str]]:
+class Told(NamedTuple):
+    """A ratio of an answer to the right value, how far from it still counts, and what it may mean."""
+
+    ratio: float
+    rtol: float
+    says: str
+
+
+CLOSE = Told(1.0, 0.05, "Close: is it rounding? Give three digits.")
+
+
+def _prefixes(unit: str) -> Iterator[Told]:
+    """The right digits with another prefix."""
+    for power, name in _THOUSANDS.items():
+        for sign, way in ((1, "large"), (-1, "small")):
+            says = f"Right digits, other unit: {name} times too {way}{f' for {unit}' if unit else ''}."
+            yield Told(10.0 ** (sign * power), 0.01, says)
+
+
+def _twos(unit: str) -> Iterator[tuple[float, str]]:
+    """A factor of two; the two FLOPs of a multiply-add only where no plain time or size is asked for."""
+    counted = {"s", "B"} & set(unit_factors(unit))
+    flops = "" if counted else " A multiply-add is two FLOPs."
+    yield 2.0, f"twice the right value: is an array, a byte or a direction counted twice?{flops}"
+    yield 0.5, f"half the right value: is an array, a byte or a direction left out?{flops}"
+
+
+def ratios(values: Mapping[str, Any], chapter: str = "", unit: str = "") -> list[Told]:
     """The telling ratios of an answer to the right value, with what each may mean.
 
     Counts among the inputs come first, for of eight chips the count explains a factor of 8 better than bits and bytes.
@@ -50,23 +74,25 @@ def ratios(values: Mapping[str, Any], chapter: str = "") -> list[tuple[float, st
     counts = {name: count for name, count in values.items() if name in _COUNTS and count > 1}
     told = [(float(n), f"too large by {_COUNTS[name]}: one or all?") for name, n in counts.items()]
     told += [(1 / n, f"too small by {_COUNTS[name]}: one or all?") for name, n in counts.items()]
-    told += [*(() if chapter in _BEFORE_TRAINING else _TRAINING), *_KNOWN]
-    kept: list[tuple[float, str]] = []
-    for ratio, says in told:
-        if not any(abs(ratio - other) <= 2 * _RTOL * other for other, _ in kept):
-            kept.append((ratio, f"It is {says}"))
+    told += [*(() if chapter in _BEFORE_TRAINING else _TRAINING), *_twos(unit), *_KNOWN]
+    kept: list[Told] = []
+    for new in (*(Told(ratio, _RTOL, f"It is {says}") for ratio, says in told), *_prefixes(unit), CLOSE):
+        if not any(abs(new.ratio - old.ratio) <= 2 * _RTOL * old.ratio for old in kept):
+            kept.append(new)
     return kept
 
 
-def by_ratio(value: float, expected: float, values: Mapping[str, Any], chapter: str = "") -> str:
+def by_ratio(value: float, expected: float, values: Mapping[str, Any], chapter: str = "", unit: str = "") -> str:
     """What the ratio of a wrong value to the right one tells, or empty.
 
     >>> by_ratio(16.0, 2.0, {})
     'It is 8 times the right value: bits or bytes?'
     >>> by_ratio(16.0, 2.0, {"chips": 8})
     'It is too large by the number of chips: one or all?'
+    >>> by_ratio(2619, 2.619, {}, unit="ms")
+    'Right digits, other unit: 1000 times too large for ms.'
     >>> by_ratio(17.0, 2.0, {})
     ''
     """
-    ratio = value / expected
-    return next((says for known, says in ratios(values, chapter) if abs(ratio - known) <= _RTOL * known), "")
+    told = (t for t in ratios(values, chapter, unit) if abs(value / expected - t.ratio) <= t.rtol * t.ratio)
+    return next((t.says for t in told), "")

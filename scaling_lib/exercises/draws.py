@@ -10,7 +10,7 @@ import hmac
 from collections.abc import Sequence
 from typing import Any
 
-_TICKET = "seed:"
+TICKET = "seed:"
 
 
 class Draws:
@@ -51,9 +51,9 @@ def ticket(secret: str, student: str) -> str:
     >>> ticket("our secret", "alice")
     'seed:298db6921c5f5ed757c6745fbadf16d4'
     """
-    return _TICKET + hmac.new(secret.encode(), student.encode(), hashlib.sha256).hexdigest()[:32]
+    return TICKET + hmac.new(secret.encode(), student.encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def seed_of(student: str) -> str:
     """A ticket's seed; any other name is a seed of its own, for practice."""
-    return student.removeprefix(_TICKET) if student.startswith(_TICKET) else f"name:{student}"
+    return student.removeprefix(TICKET) if student.startswith(TICKET) else f"name:{student}"

@@ -6,19 +6,22 @@ import copy
 import decimal
 import math
 import numbers
-import os
 import re
 from typing import Any
 
 from scaling_lib.exercises import coded, diagnosis
 from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.grammar import parse_answer
+from scaling_lib.exercises.marking import is_marked, whose
 from scaling_lib.exercises.registry import exercise
-from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, of_inputs, shown, too_near
+from scaling_lib.exercises.shardings import plain_sharding, spellings, unreadable
+from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, next_whole, of_inputs, shown, too_near
 from scaling_lib.units import ScalingError
 
 _NOT_READ = {
     "number": "{text!r} is not a number that I can read; write it like 240, 2.4e2, 1/2 or 3.2 ms.",
+    "formula": "I can't calculate {text!r}: give the result, or leave the quotes out and Python calculates it.",
+    "infinite": "the answer here is finite.",
     "unit": "the unit of {text!r} does not fit here; the answer is in {unit}.",
     "zero": "{text!r} divides by zero.",
     "large": "{text!r} is too large for a number.",
@@ -30,14 +33,16 @@ def inputs(key: str, student: str | None = None) -> dict[str, Any]:
 
     Args:
       key: the exercise.
-      student: a ticket from the instructor, or any name for fresh practice; without it the environment's
-        SCALING_STUDENT, else the book's numbers.
+      student: a ticket from the instructor, or any word for fresh practice, each with numbers of its own; without it
+        the environment's SCALING_STUDENT, else the book's numbers. An instructor's grader has fixed the student and
+        heeds neither.
 
     Returns:
       A fresh dict; changing it changes nothing else.
 
     Raises:
       UnknownExercise: no such key.
+      ScalingError: the student is no text.
 
     >>> inputs("ch01.q1", "practice 1") == inputs("ch01.q1", "practice 1") != inputs("ch01.q1")
     True
@@ -47,7 +52,7 @@ def inputs(key: str, student: str | None = None) -> dict[str, Any]:
 
 def inputs_of(e: Exercise, student: str | None = None) -> dict[str, Any]:
     """`inputs` of an exercise that is in no chapter (yet)."""
-    student = student or os.environ.get("SCALING_STUDENT")
+    student = whose(student)
     if student and e.draw and e.kind != "code":
         return _drawn(e, Draws(f"{seed_of(student)}/{e.key}"))
     return copy.deepcopy(dict(e.inputs))
@@ -90,16 +95,21 @@ def check_exercise(e: Exercise, answer: Any, student: str | None = None) -> Verd
     if issubclass(type(answer), str):
         answer = str.__str__(answer)  # a plain str, whatever the class redefines
     if answer is ... or answer is None or (type(answer) is str and not answer.strip()):
-        return Verdict(e.key, "todo", "no answer yet.")
+        return Verdict(e.key, "todo", f"no answer yet: {_wanted(e)}.")
     if e.kind == "code":
-        return coded.judge_code(e, answer, student or os.environ.get("SCALING_STUDENT"))
+        return coded.judge_code(e, answer, whose(student))
     judge = {"number": _number, "choice": _choice, "sharding": _sharding}[e.kind]
     return judge(e, answer, inputs_of(e, student))
 
 
-def is_marked() -> bool:
-    """True while nbgrader grades, or where SCALING_MARKED says so: then no diagnosis gives the answer away."""
-    return os.environ.get("NBGRADER_EXECUTION") == "autograde" or bool(os.environ.get("SCALING_MARKED"))
+def _wanted(e: Exercise) -> str:
+    """What an answer looks like."""
+    return {
+        "number": f"give a number{f', in {e.unit}' if e.unit else ''}",
+        "choice": f"choose one of {_offered(e)}",
+        "sharding": "give the sharding as text, such as 'C[I_X, K]'",
+        "code": f"give the function {e.function}",
+    }[e.kind]
 
 
 def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
@@ -107,7 +117,8 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     if type(answer) is str:
         reading = parse_answer(answer, e.unit, expected)
         if reading.ask:
-            return Verdict(e.key, "todo", f"did you mean {reading.ask}?", "A comma marks thousands, a point decimals.")
+            marks_of = "A comma marks thousands, a point decimals." if re.search(r"[0-9][.,' ][0-9]", answer) else ""
+            return Verdict(e.key, "todo", f"did you mean {reading.ask}? Nothing is counted yet.", marks_of)
         if reading.error:
             says = _NOT_READ[reading.error].format(text=answer[:60], unit=e.unit or "a plain number")
             return Verdict(e.key, "fail", says)
@@ -116,14 +127,19 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
         value, says = plain_number(answer)
         if says:
             return Verdict(e.key, "fail", says + f" Give one number{f' in {e.unit}' if e.unit else ''}.")
-    if close(value, expected, e.rtol):
+    if close(value, expected, e.rtol) or (e.whole and next_whole(value, expected)):
         return Verdict(e.key, "pass", "right.")
     for mistake in e.mistakes:
         if _is_mistake(mistake, value, values, e.rtol):
             return Verdict(e.key, "fail", "not yet.", mistake.says)
-    return Verdict(
-        e.key, "fail", "not yet.", "" if is_marked() else diagnosis.by_ratio(value, expected, values, e.chapter)
-    )
+    if is_marked():
+        return Verdict(e.key, "fail", "not yet.")
+    says = diagnosis.by_ratio(value, expected, values, e.chapter, e.unit)
+    return Verdict(e.key, "fail", "not yet." if says else f"not yet. No known mistake gives this; {_help(e)}.", says)
+
+
+def _help(e: Exercise) -> str:
+    return f'hint("{e.key}") gives a hint' if e.hints else "read the worked example above once more"
 
 
 def plain_number(answer: Any) -> tuple[float, str]:
@@ -137,7 +153,7 @@ def plain_number(answer: Any) -> tuple[float, str]:
         value = float(answer.item() if scalar else answer)
     except OverflowError:
         return math.nan, "that number is too large."
-    except Exception:
+    except BaseException:
         return math.nan, f"that is of type {type(answer).__name__}."
     return (value, "") if math.isfinite(value) else (math.nan, f"{value} is not a finite number.")
 
@@ -151,18 +167,21 @@ def _is_mistake(mistake: Mistake, value: float, values: dict[str, Any], rtol: fl
 def _choice(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     picked = picked_choice(e, answer)
     if picked is None:
-        offered = "; ".join(f"{letter(i)}: {text}" for i, text in enumerate(e.choices))
-        return Verdict(e.key, "fail", f"{shown(answer)} is none of the choices. They are {offered}.")
+        return Verdict(e.key, "fail", f"{shown(answer)} is none of the choices. They are {_offered(e)}.")
     return _text_verdict(e, picked, e.expected_for(values), values)
 
 
+def _offered(e: Exercise) -> str:
+    return "; ".join(f"{letter(i)}: {text}" for i, text in enumerate(e.choices))
+
+
 def picked_choice(e: Exercise, answer: Any) -> str | None:
-    """The choice that an answer names, by its text or its letter; None if it names none."""
+    """The choice that an answer names, by its text or its letter (`b`, `b)`, `(b)`); None if it names none."""
     if type(answer) is not str:
         return None
     wanted = " ".join(answer.casefold().split())
     for i, text in enumerate(e.choices):
-        if wanted in (letter(i), text.casefold()):
+        if text.casefold() in (wanted, wanted.removeprefix(f"{letter(i)}: ")) or wanted.strip("().:") == letter(i):
             return text
     return None
 
@@ -175,35 +194,24 @@ def letter(i: int) -> str:
 def _sharding(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     if type(answer) is not str:
         return Verdict(e.key, "fail", "write the sharding as text, for instance 'C[I_X, K]'.")
-    right = {plain_sharding(text) for text in (e.expected_for(values), *e.accepts)}
+    expected = e.expected_for(values)
     wrote = plain_sharding(answer)
-    return _text_verdict(e, e.expected_for(values) if wrote in right else wrote, e.expected_for(values), values)
-
-
-def plain_sharding(text: str) -> str:
-    """A sharding's text with spaces and needless braces left out.
-
-    >>> plain_sharding("C[ I_{X}, K ]"), plain_sharding("A[I_{X,Y}, J]")
-    ('C[I_X,K]', 'A[I_XY,J]')
-    """
-
-    def bare(match: re.Match[str]) -> str:
-        names = match[1].split(",")
-        return "".join(names) if all(len(name) == 1 for name in names) else match[0]
-
-    return re.sub(r"(?<=_)\{([^}]*)\}", bare, re.sub(r"\s+", "", text))
+    if any(wrote in spellings(text) for text in (expected, *e.accepts)):
+        return _text_verdict(e, expected, expected, values)
+    says = unreadable(answer)
+    return Verdict(e.key, "fail", f"that cannot be read: {says}") if says else _text_verdict(e, wrote, expected, values)
 
 
 def _text_verdict(e: Exercise, answer: str, expected: str, values: dict[str, Any]) -> Verdict:
     if answer == expected:
         return Verdict(e.key, "pass", "right.")
-    same = plain_sharding if e.kind == "sharding" else str
-    says = next((m.says for m in e.mistakes if same(of_inputs(m.value, values)) == answer), "")
+    forms = spellings if e.kind == "sharding" else lambda text: [str(text)]
+    says = next((m.says for m in e.mistakes if answer in forms(of_inputs(m.value, values))), "")
     return Verdict(e.key, "fail", "not yet.", says)
 
 
 def hint(key: str, stage: int = 1) -> str:
-    """A staged hint: 1 the idea, 2 the set-up, 3 the first line.
+    """A staged hint: 1 the idea, 2 the set-up, 3 the first line; code stands between backticks.
 
     >>> hint("ch01.q1", 1)
     'Intensity is FLOPs over bytes moved: ...'

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 _SI = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21, "Y": 1e24}
+_BARE = {prefix: factor for prefix, factor in _SI.items() if prefix}  # `2.1k`
 _IEC = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
 _PARTS_OF_A_SECOND = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _LONGER = {"min": 60.0, "h": 3600.0, "day": 86400.0}
@@ -28,6 +29,8 @@ def _times() -> dict[str, float]:
         "hour": 3600.0,
         "hours": 3600.0,
     }
+    for part, factor in {"milli": 1e-3, "micro": 1e-6, "nano": 1e-9}.items():
+        words |= {f"{part}second": factor, f"{part}seconds": factor}
     return {"s": 1.0} | _PARTS_OF_A_SECOND | _LONGER | words | {"d": 86400.0, "days": 86400.0}
 
 
@@ -38,21 +41,21 @@ def _bytes() -> dict[str, float]:
 
 
 def _flops() -> dict[str, float]:
-    return _prefixed("FLOP", "FLOPs", "OP", "OPs")
+    return _prefixed("FLOP", "FLOPs", "OP", "OPs") | {"operation": 1.0, "operations": 1.0}
 
 
 def _counted(noun: str) -> dict[str, float]:
     """A noun that is counted: with or without the word, with or without a prefix (`2.1k`, `8 M tokens`)."""
     singular = noun.removesuffix("es") if noun.endswith(("ches", "xes")) else noun.removesuffix("s")
-    bare = {prefix: factor for prefix, factor in _SI.items() if prefix}
-    spaced = {f"{p} {word}": factor for p, factor in bare.items() for word in (noun, singular)}
-    return _prefixed(noun, singular) | spaced | bare
+    words = ("tokens", "token", "rows", "row") if noun in ("tokens", "rows") else (noun, singular)
+    spaced = {f"{p} {word}": factor for p, factor in _BARE.items() for word in words}
+    return _prefixed(*words) | spaced | _BARE
 
 
 def _family(unit: str) -> dict[str, float]:
     """Every name of a plain unit's family with its factor to the family's base unit."""
     if unit in ("", "%"):
-        return {"%": 0.01, "×": 1.0, "x": 1.0, "times": 1.0} if not unit else {"%": 1.0}
+        return {"%": 0.01, "×": 1.0, "x": 1.0, "times": 1.0} | _counted("numbers") if not unit else {"%": 1.0}
     dollars = {"$": 1.0} | _prefixed("USD") | {p + "$": f for p, f in _SI.items()}
     energy = _prefixed("J") | {p + "Wh": 3600 * f for p, f in _SI.items()}
     for names in (_times(), _bytes(), _flops(), dollars, energy, _prefixed("W")):

@@ -16,6 +16,11 @@ _SPACES = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f\t", " ") | {"−
 _SUPERSCRIPTS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _RAISED = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _ABOUT = re.compile(r"^(?:≈|~|=|about )\s*")
+_COMPARED = re.compile(r"^(?:[A-Za-z]\s*=|(?:[A-Za-z]\s*)?(?:[<>]=?|[≤≥]))\s*")
+_INFINITE = re.compile(r"[+-]?(?:inf|infinity|∞)", re.IGNORECASE)
+_FORMULA = re.compile(r"[-+*/^×·(]\s*[(.0-9]|[0-9)]\s*[-+*/^×·(]")
+# Letters whose case matters: milli and mega, bits and bytes, the amount FLOPs and the rate FLOPS.
+_DOUBTFUL = re.compile(r"m|b(?!yte|it)|(?<=op)s$", re.IGNORECASE)
 _TYPED = re.compile(r"(\$\s*)?([+-]?)\s*((?:[0-9]|\.(?=[0-9]))(?:[0-9.,_' ]*[0-9.])?)(.*)", re.S)
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 _TIMES_POWER = re.compile(r"\s*[×x*·]\s*(10|2)\s*(?:\^|\*\*)\s*([+-]?[0-9]+)")
@@ -35,7 +40,7 @@ class Reading:
     Args:
       value: the number, in the exercise's unit.
       ask: another spelling to offer: "did you mean …?".
-      error: why it cannot be read: empty, number, unit, zero (division) or large.
+      error: why it cannot be read: empty, number, formula, infinite, unit, zero (division) or large.
     """
 
     value: float | None = None
@@ -66,9 +71,15 @@ def parse_answer(text: str, unit: str = "", expected: float | None = None) -> Re
     clean = _ABOUT.sub("", clean)
     if not clean:
         return Reading(error="empty")
+    if compared := _COMPARED.match(clean):
+        number = clean[compared.end() :]
+        again = parse_answer(number, unit)
+        return again if again.error else Reading(ask=again.ask or number)
+    if _INFINITE.fullmatch(clean):
+        return Reading(error="infinite")
     typed = _TYPED.fullmatch(clean)
     if not typed:
-        return Reading(error="number")
+        return Reading(error="formula" if clean[0] not in "+-" and _FORMULA.search(clean) else "number")
     dollar, sign, numeral, rest = typed.groups()
     if respelled := _respell(numeral):
         again = parse_answer(sign + respelled + rest + (" $" if dollar else ""), unit)
@@ -118,6 +129,7 @@ def _scale(value: float, rest: str) -> tuple[float, str, str]:
 
 def _in_unit(value: float, name: str, unit: str, number: str) -> Reading:
     """The value converted from the unit that was typed; a near miss is asked about."""
+    written = name
     name = re.sub(r"\s+", " ", re.sub(r"\s*(?:/|\bper\b)\s*", "/", name.strip()))
     if not name:
         return Reading(value=value)
@@ -125,10 +137,13 @@ def _in_unit(value: float, name: str, unit: str, number: str) -> Reading:
     if name in factors:
         scaled = value * factors[name]
         return Reading(value=scaled) if math.isfinite(scaled) else Reading(error="large")
-    alike = [n for n in factors if n.casefold() == name.casefold()] or [n for n in factors if n == name + "/s"]
+    alike = [n for n in factors if n.casefold() == name.casefold()]
+    if same := [n for n in alike if _DOUBTFUL.findall(n) == _DOUBTFUL.findall(name)]:
+        return _in_unit(value, same[0], unit, number)
+    alike = alike or [n for n in factors if n == name + "/s"]
     if len({factors[n] for n in alike}) == 1:
         return Reading(ask=f"{number} {alike[0]}")
-    return Reading(error="unit")
+    return Reading(error="formula" if _FORMULA.search(written) else "unit")
 
 
 def _other_mark(reading: Reading, expected: float, numeral: str, clean: str) -> Reading:

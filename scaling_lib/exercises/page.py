@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from scaling_lib.exercises import diagnosis
-from scaling_lib.exercises.engine import plain_sharding
 from scaling_lib.exercises.factors import unit_factors
 from scaling_lib.exercises.registry import exercise
+from scaling_lib.exercises.shardings import plain_sharding, spellings
 from scaling_lib.exercises.spec import Exercise, of_inputs
 
 
 def page_spec(key: str) -> dict[str, Any]:
     """An exercise as plain data (JSON), for the book's own inputs.
 
-    Keys: key title kind unit rtol value mistakes ratios hints choices accepts points level minutes teaches stub
+    Keys: key title kind unit rtol whole value mistakes ratios hints choices accepts points level minutes teaches stub
     function units solution. A code question shows its page version: `kind` is then number or choice, `code` is True,
     and `stub` and `function` say what the notebook asks for. A predicate mistake has no value and is left out.
 
@@ -34,16 +34,17 @@ def page_spec(key: str) -> dict[str, Any]:
         "code": whole.kind == "code",
         "unit": e.unit,
         "rtol": e.rtol,
+        "whole": e.whole,
         "value": float(expected) if is_number else _plain(e, expected),
         "mistakes": [
             {"value": float(v) if is_number else _plain(e, v), "says": m.says}
             for m in e.mistakes
             if not m.is_predicate and (v := of_inputs(m.value, values)) is not None
         ],
-        "ratios": [{"ratio": r, "says": says} for r, says in diagnosis.ratios(values, e.chapter)] if is_number else [],
+        "ratios": [told._asdict() for told in diagnosis.ratios(values, e.chapter, e.unit)] if is_number else [],
         "hints": list(whole.hints),
         "choices": list(e.choices),
-        "accepts": [plain_sharding(text) for text in (expected, *e.accepts)] if e.kind == "sharding" else [],
+        "accepts": _accepted(e, expected),
         "points": whole.points,
         "level": whole.level,
         "minutes": whole.minutes,
@@ -57,3 +58,10 @@ def page_spec(key: str) -> dict[str, Any]:
 
 def _plain(e: Exercise, text: str) -> str:
     return plain_sharding(text) if e.kind == "sharding" else text
+
+
+def _accepted(e: Exercise, expected: str) -> list[str]:
+    """Every text that a sharding answer may be, for the page compares texts."""
+    if e.kind != "sharding":
+        return []
+    return list(dict.fromkeys(form for text in (expected, *e.accepts) for form in spellings(text)))

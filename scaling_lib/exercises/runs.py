@@ -87,12 +87,18 @@ def _quiet() -> Iterator[None]:
 def _call(function: Callable[..., Any], case: Mapping[str, Any]) -> Outcome:
     try:
         return Outcome(value=function(*copy.deepcopy(dict(case)).values()))
-    except (Exception, SystemExit, RecursionError) as error:
+    except _Stop:
+        raise
+    except KeyboardInterrupt:  # the stop button: no further case is tried
+        raise _Stop("it was interrupted") from None
+    except BaseException as error:  # GeneratorExit and SystemExit too: a check never raises
         return Outcome(raised=type(error).__name__, says=f"{type(error).__name__}: {_text(error)}")
 
 
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:200]
-    except Exception:
+    except _Stop:
+        raise
+    except BaseException:
         return "(no message)"

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from scaling_lib.exercises.factors import unit_factors
+from scaling_lib.exercises.marking import Sealable
 from scaling_lib.units import ScalingError
 
 KINDS = ("number", "choice", "sharding", "code")
@@ -25,7 +26,7 @@ class SpecFault(ScalingError):
 
 
 @dataclass(frozen=True)
-class Mistake:
+class Mistake(metaclass=Sealable):
     """A wrong answer worth naming, and what to say about it.
 
     Args:
@@ -46,7 +47,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exercise:
+class Exercise(metaclass=Sealable):
     """One question with its right answer, its known wrong ones and its help.
 
     Args:
@@ -64,7 +65,8 @@ class Exercise:
       inputs: the default values that the printed book shows. For a code question: unused, see `cases`.
       draw: function of a `Draws` giving other inputs, so that every student can have their own. For a code question
         it draws the arguments of one call.
-      rtol: relative tolerance.
+      rtol: relative tolerance; wide enough for an answer of three digits, narrower than the way to any mistake.
+      whole: for a count such as a batch: the whole numbers next to the right answer pass as well, whatever rtol is.
       choices: what a choice offers, in order; a learner may answer with the text or with its letter.
       accepts: further spellings of a sharding that mean the same.
       function: name of the function that a code question asks for.
@@ -89,6 +91,7 @@ class Exercise:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     draw: Callable[..., Mapping[str, Any]] | None = None
     rtol: float = 0.01
+    whole: bool = False
     choices: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
     function: str = ""
@@ -153,8 +156,8 @@ def _shape_faults(e: Exercise):
     yield e.page is not None and e.page.kind not in ("number", "choice"), "the page version is a number or a choice"
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, slots=True)
+class Verdict(metaclass=Sealable):
     """What `check` says about one answer.
 
     Args:
@@ -188,10 +191,25 @@ class Verdict:
             f"<code>{html.escape(self.key)}</code>: {html.escape(self.message)}{hint}</div>"
         )
 
+    def _ipython_display_(self) -> None:
+        # Shown, not returned by the cell: nbgrader tries to read a check's result as a number of points, and warns.
+        from IPython.display import display
+
+        display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
+
 
 def close(a: float, b: float, rtol: float) -> bool:
     """True if a is b within rtol of b; a value that is not finite is close to nothing."""
     return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= rtol * abs(b)
+
+
+def next_whole(a: float, b: float) -> bool:
+    """True if a is the whole number just below or above b, or b itself.
+
+    >>> [next_whole(a, 249.66) for a in (249, 250, 251, 249.5)]
+    [True, True, False, False]
+    """
+    return math.isfinite(a) and math.isfinite(b) and a == math.floor(a) and abs(a - b) < 1
 
 
 def shown(value: Any) -> str:
@@ -200,7 +218,7 @@ def shown(value: Any) -> str:
         if isinstance(value, float) and type(value) is float:
             return f"{value:.6g}"
         text = repr(value)
-    except Exception:
+    except BaseException:
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -213,6 +231,8 @@ def named_values(e: Exercise, values: Mapping[str, Any]) -> list[tuple[str, floa
 
 def too_near(e: Exercise, values: Mapping[str, Any]) -> Iterator[str]:
     """Pairs of answers to a number question that its tolerance cannot tell apart with these inputs."""
-    for (one, a), (other, b) in combinations(named_values(e, values), 2):
-        if abs(a - b) <= e.rtol * (abs(a) + abs(b)):
+    named = named_values(e, values)
+    for (one, a), (other, b) in combinations(named, 2):
+        rounded = 1 + e.rtol * abs(b) if e.whole and one == named[0][0] else 0.0
+        if abs(a - b) <= max(e.rtol * (abs(a) + abs(b)), rounded):
             yield f"{one} ({a:.6g}) and {other} ({b:.6g}) are too near for rtol {e.rtol} with {dict(values)}"

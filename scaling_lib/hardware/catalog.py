@@ -7,8 +7,8 @@ import typing
 from dataclasses import dataclass
 from pathlib import Path
 
-from scaling_lib.hardware.specs import KINDS, Alternate, Chip, GpuChip, Origin, TpuChip
-from scaling_lib.units import CatalogError, UnknownChip
+from scaling_lib.hardware.specs import ABSENT, KINDS, Alternate, Chip, GpuChip, Origin, TpuChip
+from scaling_lib.units import CatalogError, UnknownChip, positive
 
 DATA = Path(__file__).parent / "data"
 FILES = {"tpus.toml": TpuChip, "gpus.toml": GpuChip}
@@ -29,6 +29,9 @@ class Price:
     source: str
     locator: str = ""
     note: str = ""
+
+    def __post_init__(self):
+        positive("usd_per_chip_hour", self.usd_per_chip_hour)
 
     def __str__(self):
         return f"{self.usd_per_chip_hour:.2f} USD per chip and hour ({self.provider}, {self.commitment}, {self.date})"
@@ -71,6 +74,9 @@ def prices():
 
 def price(chip_name):
     """The latest price of a chip, or an error that says which chips have one.
+
+    Raises:
+      UnknownChip: no such chip, or it has no price.
 
     >>> print(price("tpu-v5e"))
     1.20 USD per chip and hour (Google Cloud, list price, 2025-02-18)
@@ -159,8 +165,8 @@ def _origin(where, entry):
         raise CatalogError(f"{where}: source missing; a figure without one is not accepted")
     if entry.get("kind") not in KINDS:
         raise CatalogError(f"{where}: kind must be one of {', '.join(KINDS)}, got {entry.get('kind')!r}")
-    if (entry["kind"] == "unsupported") == ("value" in entry):
-        raise CatalogError(f"{where}: a value is needed, unless kind is unsupported, where none is possible")
+    if (entry["kind"] in ABSENT) == ("value" in entry):
+        raise CatalogError(f"{where}: a value is needed, unless kind is {' or '.join(ABSENT)}, where none is possible")
     others = tuple(
         Alternate(_frozen(row.get("value")), _source(row.get("source", "")), row.get("note", ""))
         for row in entry.get("alternates", [])

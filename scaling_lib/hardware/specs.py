@@ -4,9 +4,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scaling_lib.units import DTYPES, ScalingError, UnknownLink, UnsupportedDtype, gb, legal_dtype, si
+from scaling_lib.units import DTYPES, ScalingError, UnknownLink, UnsupportedDtype, gb, legal_dtype, positive, si
 
-KINDS = ("published", "derived", "measured", "assumed", "unsupported")
+KINDS = ("published", "derived", "measured", "assumed", "unsupported", "unknown")
+ABSENT = ("unsupported", "unknown")  # the field is None
 
 # Which resource of an estimate a link keeps busy; in the order in which tables show the links.
 BOUND_OF_LINK = {
@@ -37,10 +38,10 @@ class Origin:
     """Where a field's value comes from.
 
     Attributes:
-      kind: published, derived (from published figures, in `note`), measured, assumed, or unsupported (the
-        chip lacks it, or no source states it: the field is None).
-      source: title and address.
-      locator: the place in the source.
+      kind: published, derived (from published figures, in `note`), measured, assumed; or, where the field is
+        None, unsupported (the chip lacks it) or unknown (no source read states it).
+      source: title and address; of an unknown figure, where it was looked for.
+      locator: the section or symbol in the source, or "as recorded from ..." where only the figure was kept.
       note: conditions and remarks.
       alternates: what other sources say.
     """
@@ -54,7 +55,10 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """One chip. Bandwidths are per chip and one direction, peaks are dense; None where unsupported.
+    """One chip. Peaks are dense; None where unsupported or unknown.
+
+    Bandwidths are per chip. A memory's (HBM, VMEM, caches) is of reads and writes together; a link's (ICI, NVLink,
+    PCIe, network) is of one direction.
 
     `dataclasses.replace(chip, hbm_bytes_per_s=...)` gives a chip that does not exist yet.
 
@@ -67,6 +71,9 @@ class Chip:
       devices_per_chip: how many JAX devices one chip shows.
       chips_per_host: chips that one host drives.
       origins: an `Origin` for each of these fields.
+
+    Raises:
+      ScalingError: a figure is zero, negative or no number; the message names the field.
     """
 
     name: str
@@ -92,13 +99,21 @@ class Chip:
     # link -> (field, how many of it make up the link)
     link_fields: ClassVar[dict[str, tuple[str, int]]] = {}
 
+    def __post_init__(self):
+        for field, value in vars(self).items():
+            if value is not None and field not in ("name", "title", "vendor", "megacore", "origins"):
+                for number in value if isinstance(value, tuple) else (value,):
+                    positive(field, number)
+
     def __repr__(self):
         rates = ", ".join(f"{si(self.peak_flops_per_s(d), 'FLOP/s')} {d}" for d in self.dtypes[:1])
-        return f"{self.title} ({self.name}): {rates}, {gb(self.hbm_bytes):.4g} GB at {si(self.hbm_bytes_per_s, 'B/s')}"
+        memory = "" if self.hbm_bytes is None else f"{gb(self.hbm_bytes):.4g} GB"
+        speed = "" if self.hbm_bytes_per_s is None else f"at {si(self.hbm_bytes_per_s, 'B/s')}"
+        return f"{self.title} ({self.name}): {', '.join(filter(None, (rates, f'{memory} {speed}'.strip())))}"
 
     @property
     def dtypes(self):
-        """Dtypes the matrix units have a rate for, bf16 first."""
+        """Dtypes with a known peak rate, bf16 first: of the matrix units; f32 on a GPU, of the CUDA cores."""
         order = sorted(DTYPES, key=lambda dtype: dtype != "bf16")
         return tuple(d for d in order if getattr(self, f"{d}_flops_per_s") is not None)
 
@@ -110,7 +125,9 @@ class Chip:
           unit: "matrix" (MXU, Tensor Core) or "vector" (VPU, CUDA cores).
 
         Raises:
-          UnsupportedDtype: the chip has no rate for it; the message names those it has.
+          UnknownDtype: no such dtype.
+          UnsupportedDtype: the chip has no rate for it, or none is known; the message names those it has.
+          ScalingError: no such unit.
 
         >>> from scaling_lib.hardware import chip
         >>> chip("tpu-v5e").peak_flops_per_s("int8")
@@ -121,9 +138,15 @@ class Chip:
         field = f"{legal_dtype(dtype)}_flops_per_s" if unit == "matrix" else "vector_flops_per_s"
         rate = getattr(self, field)
         if rate is None:
-            missing = f"{dtype} rate" if unit == "matrix" else "known vector rate"
+            origin = self.origins[field]
+            known = "known " if origin.kind == "unknown" else ""
+            if unit == "vector":
+                raise UnsupportedDtype(
+                    f"{self.title} has no {known}rate of the vector unit ({origin.note}): "
+                    f"of the matrix unit there are {', '.join(self.dtypes)}"
+                )
             raise UnsupportedDtype(
-                f"{self.title} has no {missing} ({self.origins[field].note}): it has {', '.join(self.dtypes)}"
+                f"{self.title} has no {known}{dtype} rate ({origin.note}): it has {', '.join(self.dtypes)}"
             )
         return rate
 
@@ -134,22 +157,23 @@ class Chip:
         return tuple(link for link, field in fields if getattr(self, field) is not None)
 
     def link_bytes_per_s(self, link="hbm"):
-        """Bandwidth of a memory level or link [bytes/s], of one chip and one direction.
+        """Bandwidth of a memory level (reads and writes together) or link (one direction) [bytes/s] of one chip.
 
         Args:
           link: TPU: hbm, vmem, ici (one link), ici_axis (the two links of a torus axis), pcie, dcn;
             GPU: hbm, l2, smem, nvlink, scaleout, pcie.
 
         Raises:
-          UnknownLink: the chip has no such link, or its bandwidth is not known.
+          UnknownLink: the chip has no such link, or no source read states its bandwidth.
 
         >>> from scaling_lib.hardware import chip
         >>> chip("tpu-v5e").link_bytes_per_s("ici_axis")
         90000000000.0
         """
-        if link not in self.links:
-            raise UnknownLink(link, self.links, of=self.title)
-        field, count = self.link_fields[link]
+        field, count = self.link_fields.get(link, (None, 0)) if isinstance(link, str) else (None, 0)
+        if field is None or getattr(self, field) is None:
+            says = "is unknown" if field is None else "has no published figure"
+            raise UnknownLink(link, self.links, of=self.title, says=says)
         return count * getattr(self, field)
 
 
@@ -160,7 +184,7 @@ class TpuChip(Chip):
     Attributes:
       tensorcores, mxus_per_tensorcore, mxu_dim: cores, systolic arrays a core, side of one array.
       megacore: two cores act as one device.
-      vmem_bytes, vmem_bytes_per_s: on-chip scratchpad of all cores, and its bandwidth.
+      vmem_bytes, vmem_bytes_per_s: on-chip scratchpad of all cores, and its bandwidth, reads and writes together.
       ici_bytes_per_s: ONE inter-chip link in ONE direction.
       ici_links, ici_axes: links of a chip, and axes of its torus (two links each).
       pod_shape, pod_chips: largest torus.

@@ -4,7 +4,7 @@ from scaling_lib.hardware.catalog import chip, chips, prices
 from scaling_lib.units import ScalingError, gib, si
 
 UNKNOWN = "–"
-COLUMNS = {
+ROWS = {
     "tpu": (
         "bf16_flops_per_s",
         "int8_flops_per_s",
@@ -36,11 +36,14 @@ COLUMNS = {
 }
 HEADINGS = {
     "clock_hz": "clock",
-    "ici_bytes_per_s": "ICI bandwidth, one link",
+    "dcn_bytes_per_s": "DCN bandwidth, one way",
+    "ici_bytes_per_s": "ICI bandwidth, one link, one way",
     "max_power_w": "max power",
+    "nvlink_bytes_per_s": "NVLink bandwidth, one way",
     "nvswitches": "NVSwitches",
+    "pcie_bytes_per_s": "PCIe bandwidth, one way",
     "registers_bytes_per_sm": "registers, one SM",
-    "scaleout_bytes_per_s": "scale-out bandwidth",
+    "scaleout_bytes_per_s": "scale-out bandwidth, one way",
     "smem_bytes_per_sm": "L1 and SMEM, one SM",
     "tensorcores": "TensorCores",
     "mxus_per_tensorcore": "MXUs per TensorCore",
@@ -65,7 +68,7 @@ def markdown(header, rows):
 
 
 def heading(field):
-    """A field's name as a column heading.
+    """A field's name as a column heading. A link's bandwidth is one way; a memory's, reads and writes together.
 
     >>> heading("hbm_bytes_per_s"), heading("int8_flops_per_s"), heading("pod_shape")
     ('HBM bandwidth', 'int8', 'pod shape')
@@ -86,7 +89,7 @@ def cell(field, value):
     if value is None:
         return UNKNOWN
     if field.endswith("_flops_per_s"):
-        return si(value, "FLOP/s")
+        return si(value, "OP/s" if field.startswith("int") else "FLOP/s", digits=4)
     if field.endswith("_bytes_per_s"):
         return si(value, "B/s")
     if "_bytes" in field:
@@ -101,30 +104,36 @@ def cell(field, value):
 
 
 def spec_table(kind):
-    """Main figures of all chips of a kind ("tpu" or "gpu"), one row a chip.
+    """Main figures of all chips of a kind ("tpu" or "gpu"), one column a chip.
 
-    >>> print(spec_table("tpu").splitlines()[0][:44])
-    | chip | bf16 | int8 | fp8 | HBM | HBM bandw
+    Raises:
+      ScalingError: no such kind.
+
+    >>> print(spec_table("tpu").splitlines()[0][:36])
+    | figure | TPU v3 | TPU v4 | TPU v5e
     """
-    if kind not in COLUMNS:
-        raise ScalingError(f"kind must be one of {', '.join(COLUMNS)}, got {kind!r}")
-    fields = COLUMNS[kind]
-    rows = [[c.title, *(cell(f, getattr(c, f)) for f in fields)] for c in chips() if c.kind == kind]
-    return markdown(["chip", *map(heading, fields)], rows)
+    if kind not in ROWS:
+        raise ScalingError(f"kind must be one of {', '.join(ROWS)}, got {kind!r}")
+    shown = [c for c in chips() if c.kind == kind]
+    rows = [[heading(f), *(cell(f, getattr(c, f)) for c in shown)] for f in ROWS[kind]]
+    return markdown(["figure", *(c.title for c in shown)], rows)
 
 
 def field_table(name):
-    """Every figure of one chip with its kind, source, place in the source and note.
+    """Every figure of one chip with its kind, its source (and the place in it) and the note.
+
+    Raises:
+      UnknownChip: no such chip.
 
     >>> "| HBM bandwidth | 820 GB/s | published |" in field_table("tpu-v5e")
     True
     """
     c = chip(name)
     rows = [
-        [heading(field), cell(field, getattr(c, field)), o.kind, _link(o.source), _text(o.locator), _text(o.note)]
+        [heading(field), cell(field, getattr(c, field)), o.kind, _whence(o.source, o.locator, o.note)]
         for field, o in c.origins.items()
     ]
-    return markdown(["figure", "value", "kind", "source", "where", "note"], rows)
+    return markdown(["figure", "value", "kind", "source and note"], rows)
 
 
 def conflict_table(*kinds):
@@ -139,16 +148,15 @@ def conflict_table(*kinds):
             heading(field),
             cell(field, getattr(c, field)),
             cell(field, other.value),
-            _link(other.source),
-            _text(other.note),
+            _whence(other.source, "", other.note),
         ]
         for c in chips()
-        if c.kind in (kinds or COLUMNS)
+        if c.kind in (kinds or ROWS)
         for field, origin in c.origins.items()
         for other in origin.alternates
         if other.value != getattr(c, field)
     ]
-    return markdown(["chip", "figure", "we use", "also stated", "by", "note"], rows)
+    return markdown(["chip", "figure", "we use", "also stated", "by, and note"], rows)
 
 
 def price_table():
@@ -161,18 +169,27 @@ def price_table():
         [
             chip(p.chip).title,
             f"{p.usd_per_chip_hour:.2f}",
-            p.provider,
-            p.region,
-            p.commitment,
+            f"{p.provider}, {p.commitment}, region {p.region}",
             p.date,
-            _link(p.source),
-            _text(p.note),
+            _whence(p.source, "", p.note),
         ]
         for p in prices()
     ]
-    return markdown(
-        ["chip", "USD per chip and hour", "provider", "region", "commitment", "date", "source", "note"], rows
-    )
+    return markdown(["chip", "USD per chip and hour", "offer", "date", "source and note"], rows)
+
+
+def folded(table, summary="Every figure and its source"):
+    """A table behind a line that opens it: Markdown for where it is shown as HTML.
+
+    >>> print(folded("| a |", "Open"))
+    <details>
+    <summary>Open</summary>
+    <BLANKLINE>
+    | a |
+    <BLANKLINE>
+    </details>
+    """
+    return f"<details>\n<summary>{summary}</summary>\n\n{table}\n\n</details>"
 
 
 def _binary(nbytes):
@@ -187,6 +204,12 @@ def _text(words):
     for sign in "\\*_<":
         words = words.replace(sign, "\\" + sign)
     return words
+
+
+def _whence(source, locator, note):
+    """Source, place in it and note as one cell."""
+    place = "" if locator in ("", "none recorded") else f", {_text(locator)}"
+    return _link(source) + place + (f". *Note:* {_text(note)}" if note else "")
 
 
 def _link(source):

@@ -3,14 +3,17 @@
 Every function returns a `Picture`: the figure, one sentence that says what it shows, and the numbers drawn.
 """
 
+import itertools
+
 import numpy as np
 
+from scaling_lib.hardware import Chip
 from scaling_lib.hardware import chip as find_chip
 from scaling_lib.hardware import chips as all_chips
-from scaling_lib.plotting import style
+from scaling_lib.plotting import style, words
 from scaling_lib.plotting.style import COLORS, DASHES, INK, Picture
 from scaling_lib.roofline import attainable_flops_per_s, critical_batch, matmul_work, ridge_point, time_bounds
-from scaling_lib.units import si
+from scaling_lib.units import ScalingError, legal_dtype, positive, si
 
 LINK_COLORS = {"hbm": COLORS["hbm"], "ici": COLORS["ici"], "ici_axis": COLORS["ici"], "nvlink": COLORS["ici"]}
 
@@ -23,35 +26,46 @@ def roofline(chips, points=None, *, dtype="bf16", link="hbm", title=None):
       points: {name: intensity [FLOP/byte] or anything with `.intensity`}; each is drawn on every roof.
       dtype: of the arithmetic.
       link: where the bytes come from ("hbm", "ici", ...).
-      title: a sentence; by default it states the first chip's ridge point.
+      title: a sentence; by default it states where the ridge is.
+
+    Raises:
+      ScalingError: no chip; an intensity is no positive number; and the errors of `ridge_point`.
 
     >>> roofline("tpu-v5e", {"dot product": 0.5}).describe()
     'On TPU v5e (bf16, HBM) the ridge is at 240 FLOP/byte: dot product (0.5 FLOP/byte) can reach 0.21% of the peak.'
     """
     chips, points = _chips(chips), _intensities(points)
     ridges = [ridge_point(c, dtype=dtype, link=link) for c in chips]
-    title = title or f"Below {ridges[0]:.0f} FLOP/byte the {chips[0].title} waits for bytes"
+    title = title or words.roofline_title(chips, ridges)
     low = 10 ** np.floor(np.log10(min([*points.values(), 1.0])) - 0.3)
     high = 10 ** np.ceil(np.log10(max([*points.values(), 4 * max(ridges)])))
     with style.book_style():
         figure, axes = style.new_axes(title)
-        for c, ridge, dash in zip(chips, ridges, DASHES, strict=False):
+        for c, ridge, dash in zip(chips, ridges, itertools.cycle(DASHES), strict=False):
             _draw_roof(axes, c, ridge, (low, high), dtype, link, dash)
         for i, (name, at) in enumerate(points.items()):
             _draw_point(axes, name, at, [_attainable(c, at, dtype, link) for c in chips], above=i % 2)
         _name_axes(axes, "intensity (FLOPs per byte)", "attainable TFLOP/s")
     return Picture(
-        figure, _roofline_says(chips, ridges, points, dtype, link), _roofline_table(chips, points, dtype, link)
+        figure, words.roofline_says(chips, ridges, points, dtype, link), _roofline_table(chips, points, dtype, link)
     )
 
 
 def ridge_chart(chips=None, *, dtype="bf16", link="hbm"):
-    """The ridge point of every chip in the catalogue, one bar a chip; a new chip appears by itself."""
+    """The ridge point of every chip in the catalogue, one bar a chip; a new chip appears by itself.
+
+    Raises:
+      UnknownDtype: no such dtype.
+      ScalingError: no chip has a rate for dtype and a bandwidth for link.
+    """
+    legal_dtype(dtype)
     chips = [c for c in (all_chips() if chips is None else _chips(chips)) if dtype in c.dtypes and link in c.links]
+    if not chips:
+        raise ScalingError(f"chips must hold one with a {dtype} rate and a {link} bandwidth, got none")
     ridges = np.array([ridge_point(c, dtype=dtype, link=link) for c in chips])
     least, most = int(ridges.argmin()), int(ridges.argmax())
     with style.book_style():
-        figure, axes = style.new_axes(f"Ridge points differ {ridges.max() / ridges.min():.1f}-fold between chips")
+        figure, axes = style.new_axes(words.ridge_title(chips, ridges))
         at = np.arange(len(chips))[::-1]
         bars = axes.barh(at, ridges, height=0.55, color=COLORS["compute"])
         for bar, c in zip(bars, chips, strict=True):
@@ -61,7 +75,7 @@ def ridge_chart(chips=None, *, dtype="bf16", link="hbm"):
         axes.set_yticks(at, [c.title for c in chips])
         axes.grid(visible=False, axis="y")
         axes.set_xlim(0, ridges.max() * 1.12)
-        axes.set_xlabel(f"ridge point, {dtype} from {link.upper()} (FLOPs per byte)")
+        axes.set_xlabel(f"ridge point, {dtype} from {link.upper()} (FLOP/byte)")
     says = (
         f"Ridge points for {dtype} out of {link.upper()}: from {ridges[least]:.0f} FLOP/byte on {chips[least].title} "
         f"to {ridges[most]:.0f} on {chips[most].title}."
@@ -77,22 +91,27 @@ def attained_rate(chip, sizes, *, x="bf16", w="bf16", out="bf16", batches=None):
       sizes: values of D = F, largest first reads best.
       x, w, out: dtypes of the activations, the weights and the result.
       batches: where to draw; default 1 to 16k.
+
+    Raises:
+      ScalingError: no size; a size or a batch is no positive number; and the errors of `time_bounds`.
     """
-    (chip,) = _chips(chip)
-    batches = np.geomspace(1, 16384, 200) if batches is None else np.asarray(batches, float)
+    chip = _one(chip)
+    sizes = [positive("sizes", size) for size in _some("sizes", sizes)]
+    batches = np.geomspace(1, 16384, 200) if batches is None else _plain("batches", batches)
+    every = {s: critical_batch(chip, d=s, f=s, x=x, w=w, out=out) for s in sizes}
     columns, knees = {"B": batches}, {}
     with style.book_style():
-        figure, axes = style.new_axes("Small matrices never reach the roof, whatever the batch")
-        for size, dash in zip(sizes, DASHES, strict=False):
+        figure, axes = style.new_axes(words.attained_title(chip, every))
+        for size, dash in zip(sizes, itertools.cycle(DASHES), strict=False):
             times = time_bounds(matmul_work(batches, size, size, x=x, w=w, out=out), chip)
             rate = 2 * batches * size * size / times.lower_s
-            knees[size] = critical_batch(chip, d=size, f=size, x=x, w=w, out=out)
+            knees[size] = every[size]
             _two_colours(axes, batches, rate / 1e12, batches < knees[size], dash, COLORS["hbm"])
             _label_knee(axes, size, knees[size], batches, rate / 1e12, row=len(knees))
-            columns[f"TFLOP/s at D = F = {size}"] = rate / 1e12
+            columns[f"TFLOP/s at D = F = {size:.0f}"] = rate / 1e12
         axes.margins(y=0.16)
         _name_axes(axes, "batch B (tokens)", "attainable TFLOP/s")
-    return Picture(figure, _attained_says(chip, knees, w), {k: v[::10] for k, v in columns.items()})
+    return Picture(figure, words.attained_says(chip, knees, w), {k: v[::10] for k, v in columns.items()})
 
 
 def against_measurement(chip, batches, measured_s, *, d, f, dtype="bf16", source):
@@ -103,15 +122,23 @@ def against_measurement(chip, batches, measured_s, *, d, f, dtype="bf16", source
       batches, measured_s: the measured rows B and their times [s].
       d, f: the matmul is `[B, d] · [d, f]`.
       source: who measured; shown in the sentence.
+
+    Raises:
+      ScalingError: a batch, a time or a size is no positive number, fewer than two of them; and the errors of
+        `time_bounds`.
     """
-    (chip,) = _chips(chip)
-    batches, measured = np.asarray(batches, float), np.asarray(measured_s, float)
+    chip = _one(chip)
+    batches, measured = _plain("batches", batches), _plain("measured_s", measured_s)
+    if batches.shape != measured.shape or len(batches) < 2:
+        raise ScalingError(f"measured_s must hold a time for each of batches, got {measured.size} for {batches.size}")
     dense = np.geomspace(batches.min(), batches.max(), 200)
     bounds = time_bounds(matmul_work(dense, d, f, x=dtype, w=dtype, out=dtype), chip)
     at = time_bounds(matmul_work(batches, d, f, x=dtype, w=dtype, out=dtype), chip)
     ratio = measured / at.lower_s
     with style.book_style():
-        figure, axes = style.new_axes("The measured curve has the predicted knee, a little above the roofline")
+        figure, axes = style.new_axes(
+            f"Measured: {ratio.min():.2f} to {ratio.max():.2f} times the predicted lower bound"
+        )
         axes.fill_between(dense, bounds.lower_s * 1e6, bounds.upper_s * 1e6, color=COLORS["waiting"], alpha=0.2, lw=0)
         _two_colours(axes, dense, bounds.lower_s * 1e6, bounds.memory_s > bounds.math_s, "-", COLORS["hbm"])
         axes.plot(batches, measured * 1e6, "o", color=INK, ms=5)
@@ -139,7 +166,7 @@ def measured_roofline(measured):
         axes.plot(intensity, predicted / 1e9, "o", mfc="none", mec=INK, ms=8)
         axes.plot(intensity, attained / 1e9, "x", color=INK, ms=6, mew=2)
         for i, p in enumerate(measured.points):
-            where = {"xytext": (6, 10 if i % 2 else -10), "fontsize": 8}
+            where = {"xytext": (6, 10 if i % 2 else -10)}
             style.direct_label(axes, p.intensity, p.flops_per_s.median / 1e9, f"B = {p.batch}", INK, **where)
         axes.margins(y=0.12)
         _name_axes(axes, "intensity (FLOPs per byte); ○ predicted, × measured", "GFLOP/s", subs=(1, 3))
@@ -159,59 +186,77 @@ def strong_and_weak_scaling(compute_s=0.64, exchange_s=0.01, max_chips=1024):
     A step needs `compute_s` on one chip, and an exchange of `exchange_s` however many chips there are,
     fully overlapped. Strong scaling divides the arithmetic; weak scaling gives every chip that much.
 
+    Raises:
+      ScalingError: an argument is no positive number, or max_chips is below 1.
+
     >>> strong_and_weak_scaling(0.64, 0.01, 1024).describe()
     'Fixed problem: the speed-up follows the ideal line up to 64 chips and stays at 64; growing problem: ...'
     """
+    compute_s, exchange_s = positive("compute_s", compute_s), positive("exchange_s", exchange_s)
+    if positive("max_chips", max_chips) < 1:
+        raise ScalingError(f"max_chips must be at least 1, got {max_chips!r}")
     chips = 2.0 ** np.arange(0, np.log2(max_chips) + 1e-9, 0.25)
     strong = compute_s / np.maximum(compute_s / chips, exchange_s)
     weak = chips * compute_s / max(compute_s, exchange_s)
     knee = compute_s / exchange_s
     with style.book_style():
-        figure, axes = style.new_axes(f"A fixed problem stops gaining at {knee:.0f} chips")
-        axes.plot(chips, weak, color=COLORS["compute"], ls="--")
+        figure, axes = style.new_axes(words.scaling_title(knee, chips[-1]))
         _two_colours(axes, chips, strong, chips > knee, "-", COLORS["ici"])
+        # Circles, since the two lines are one until the knee.
+        axes.plot(chips, weak, "o", color=COLORS["compute"], ls="--", ms=8, mfc="none", markevery=4)
         style.direct_label(
             axes,
             chips[-1],
             weak[-1],
-            "weak scaling:\nthe problem grows",
+            "○ weak scaling:\nthe problem grows",
             COLORS["compute"],
-            xytext=(-30, -2),
+            xytext=(-36, -4),
             ha="right",
         )
         style.direct_label(
             axes,
             chips[-1],
             strong[-1],
-            "strong scaling:\nthe exchange takes over",
-            COLORS["ici"],
-            xytext=(0, -18),
+            "strong scaling:\nthe exchange\ntakes over" if knee < chips[-1] else "strong scaling",
+            COLORS["ici" if knee < chips[-1] else "compute"],
+            xytext=(0, -25 if knee < chips[-1] else -90),
             ha="right",
         )
         _name_axes(axes, "chips", "speed-up over one chip")
-    says = (
-        f"Fixed problem: the speed-up follows the ideal line up to {knee:.0f} chips and stays at {strong[-1]:.0f}; "
-        f"growing problem: {max_chips} chips do {weak[-1]:.0f} times the work of one."
-    )
+    says = words.scaling_says(knee, chips, strong, weak)
     return Picture(figure, says, {"chips": chips[::4], "strong": strong[::4], "weak": weak[::4]})
 
 
 def _chips(chips):
     chips = chips if isinstance(chips, list | tuple) else [chips]
-    return [find_chip(c) if isinstance(c, str) else c for c in chips]
+    return [c if isinstance(c, Chip) else find_chip(c) for c in _some("chips", chips)]
+
+
+def _one(chip):
+    if isinstance(chip, list | tuple):
+        raise ScalingError(f"chip must be one chip, got {len(chip)}")
+    return _chips(chip)[0]
+
+
+def _some(name, values):
+    if not len(values):
+        raise ScalingError(f"{name} must hold at least one, got none")
+    return values
+
+
+def _plain(name, values):
+    """An array of legal positive numbers; one that is not is refused, for a figure can show no gap."""
+    return np.array([positive(name, value) for value in _some(name, values)])
 
 
 def _intensities(points):
-    return {name: float(getattr(p, "intensity", p)) for name, p in (points or {}).items()}
+    return {
+        name: positive(f"the intensity of {name}", getattr(p, "intensity", p)) for name, p in (points or {}).items()
+    }
 
 
 def _attainable(chip, intensity, dtype, link):
     return attainable_flops_per_s(chip, intensity, dtype=dtype, link=link)
-
-
-def _share(chip, intensity, dtype, link):
-    """Percent of the peak."""
-    return 100 * _attainable(chip, intensity, dtype, link) / chip.peak_flops_per_s(dtype)
 
 
 def _two_colours(axes, x, y, waits, dash, wait_color):
@@ -239,7 +284,7 @@ def _draw_point(axes, name, at, rates, *, above):
 
 def _label_knee(axes, size, knee, batches, rate, row):
     """Name a line at its knee, above the roof; a line that has none, at its end."""
-    name = f"D = F = {size}"
+    name = f"D = F = {size:.0f}"
     if np.isfinite(knee) and knee <= batches[-1]:
         axes.plot([knee], [rate[-1]], "o", color=INK, ms=5, zorder=5)
         where = {"xytext": (0, 12 * row), "ha": "left" if row % 2 == 0 else "right"}
@@ -265,18 +310,6 @@ def _name_axes(axes, x, y, subs=(1,)):
     axes.set_ylabel(y)
 
 
-def _roofline_says(chips, ridges, points, dtype, link):
-    said = []
-    for c, ridge in zip(chips, ridges, strict=True):
-        reached = [
-            f"{name} ({at:.3g} FLOP/byte) can reach {_share(c, at, dtype, link):.2g}%" for name, at in points.items()
-        ]
-        text = f"on {c.title} ({dtype}, {link.upper()}) the ridge is at {ridge:.0f} FLOP/byte"
-        said.append(text + (": " if reached else "") + ", ".join(reached) + (" of the peak" if reached else ""))
-    text = "; ".join(said) + "."
-    return text[0].upper() + text[1:]
-
-
 def _roofline_table(chips, points, dtype, link):
     rows = [(c.title, name, at, _attainable(c, at, dtype, link) / 1e12) for c in chips for name, at in points.items()]
     rows += [
@@ -289,13 +322,3 @@ def _roofline_table(chips, points, dtype, link):
             strict=True,
         )
     )
-
-
-def _attained_says(chip, knees, w):
-    parts = [
-        f"D = F = {size} reaches the roof at B = {knee:.0f}"
-        if np.isfinite(knee)
-        else f"D = F = {size} never reaches it"
-        for size, knee in knees.items()
-    ]
-    return f"Matmul on {chip.title} with {w} weights: " + "; ".join(parts) + "."

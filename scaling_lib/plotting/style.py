@@ -35,7 +35,7 @@ RC = {
     "axes.spines.top": False,
     "figure.dpi": 100,
     "font.family": "sans-serif",
-    "font.size": 9.5,
+    "font.size": 10.2,
     "grid.alpha": 0.25,
     "grid.color": COLORS["waiting"],
     "grid.linewidth": 0.6,
@@ -74,7 +74,7 @@ class Picture:
         svg = svg.replace("<svg ", f'<svg role="img" aria-labelledby="{name}" style="{_FLUID}" ', 1)
         return (
             f'<figure class="sl-figure" style="margin:1em 0">{svg}'
-            f'<figcaption id="{name}" style="max-width:40rem">{said}</figcaption>'
+            f'<figcaption id="{name}" style="max-width:36rem;text-align:left">{said}</figcaption>'
             f'<details class="sl-data"><summary>table</summary>{table(self.columns)}</details></figure>'
         )
 

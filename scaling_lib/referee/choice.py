@@ -162,7 +162,7 @@ def _product_s(plan, text):
     """Seconds of the local product that was compiled, by its roofline; nan where no product is found."""
     found, chip = products_in(text), plan.mesh.chip
     width = max(map(bytes_per_element, plan.dtypes))
-    rate = chip.peak_flops_per_s(plan.dtypes[0])
+    rate = chip.peak_flops_per_s(plan.work.dtype)
     return (
         math.fsum(max(flops / rate, width * elements / chip.hbm_bytes_per_s) for flops, elements in found)
         if found
@@ -182,9 +182,8 @@ def _kind(plan, found, seconds, ours_s, flops):
 
 
 def _why_dearer(plan, found, flops):
-    mine = next(step for step in plan.steps if step.op == "multiply").time.math_s * plan.mesh.chip.peak_flops_per_s(
-        plan.dtypes[0]
-    )
+    product = next(step for step in plan.steps if step.op == "multiply")
+    mine = product.time.math_s * plan.mesh.chip.peak_flops_per_s(plan.work.dtype)
     ops, ours = collections.Counter(c.op for c in found), collections.Counter(s.hlo for s in plan.collectives)
     if flops > 1.01 * mine:
         return "repeats work"

@@ -152,7 +152,7 @@ def make_mesh(sizes=None, *, devices=None, axis_type="auto", **axes):
     """
     from jax.sharding import Mesh
 
-    sizes, kind = _sizes(sizes, axes), axis_kind(axis_type)
+    sizes, kind = axis_sizes(sizes, axes), axis_kind(axis_type)
     n = math.prod(sizes.values())
     devices = mesh_devices(n) if devices is None else list(np.ravel(devices))
     if len(devices) != n:
@@ -172,13 +172,14 @@ def axis_kind(axis_type):
     return kinds[axis_type]
 
 
-def _sizes(sizes, axes):
+def axis_sizes(sizes, axes=None):
+    """Axis name -> size, checked: whole numbers, 1 or more."""
     if sizes is not None and not isinstance(sizes, Mapping):
         raise ScalingError(f"sizes: got {sizes!r}; give a mapping such as {{'X': 4, 'Y': 2}}, or axes by name")
-    sizes = {**(sizes or {}), **axes}
+    sizes = {**(sizes or {}), **(axes or {})}
     if not sizes:
         raise ScalingError("sizes: a mesh needs at least one axis, such as X=8")
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ScalingError(f"{name}: got {size!r}; an axis has a whole number of devices, 1 or more")
-    return sizes
+    return {name: int(size) for name, size in sizes.items()}

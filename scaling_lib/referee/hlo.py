@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scaling_lib.referee.hlo_groups import axes_of_groups, axes_of_pairs, groups_of, mesh_sizes, pairs_of
+from scaling_lib.referee.hlo_groups import (
+    axes_of_groups,
+    axes_of_pairs,
+    check_shapes,
+    groups_of,
+    mesh_sizes,
+    pairs_of,
+)
 from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_text import HloError, bits_per_element, parse_module
 from scaling_lib.units import ScalingError
@@ -43,13 +50,17 @@ class Collective:
         text = f"{self.op} over {axes}: {self.dtype}, {self.elements:,} elements, {self.bytes:,} bytes {times}".rstrip()
         return f"{text} ({self.note})" if self.note else text
 
+    def __iter__(self):
+        """The first five: ``for op, elements, bytes, axes, times in collectives_in(compiled)``."""
+        return iter((self.op, self.elements, self.bytes, self.axes, self.times))
+
 
 @dataclass(frozen=True)
 class FlopCount:
     """FLOPs of the matrix products and convolutions that one device runs."""
 
     counted: int  # a lower bound where something is missing
-    not_counted: tuple[str, ...] = ()  # custom calls and loops whose work the text does not tell
+    not_counted: tuple[str, ...] = ()  # operations and loops whose work the text does not tell
 
     @property
     def flops(self):
@@ -124,7 +135,7 @@ def collectives_in(compiled_or_text, mesh=None):
         op = ins.opcode.removesuffix("-start")
         if op not in COLLECTIVES or _is_later_part(inside):
             continue
-        collective = _collective(op, ins, inside, module.n_devices, sizes)
+        collective = _collective(op, ins, inside, module, sizes)
         if visit.in_branch:
             collective = replace(collective, note=_join(collective.note, "in one branch of a conditional"))
         found.append(replace(collective, times=visit.times))
@@ -143,8 +154,10 @@ def _is_later_part(computation):
     return "AsyncCollectiveDone" in targets or computation.name.startswith("async_collective_fusion")
 
 
-def _collective(op, ins, inside, n_devices, sizes):
+def _collective(op, ins, inside, module, sizes):
     arrays = [a for name in ins.operands for a in inside[name].arrays]
+    if not arrays:
+        raise HloError(f"%{ins.name}: {ins.opcode} of nothing: the text is incomplete")
     note = ""
     if inside.name.startswith("all-reduce-scatter"):
         padded, arrays = arrays, [a for p in inside.parameters for a in p.arrays]
@@ -153,13 +166,15 @@ def _collective(op, ins, inside, n_devices, sizes):
             note += f", padded to {padded[0]}"
     if op == "collective-permute":
         arrays = arrays[:1] if len(arrays) == 4 and arrays[-1].dtype == "s32" else arrays  # in-place form
-        groups, group_size = pairs_of(ins), 1
+        groups, group_size = pairs_of(ins, module.n_devices), 1
         axes = axes_of_pairs(groups, sizes)
-        if _sends_padding(ins, inside):
+        if _sends_padding(ins, inside, module):
             note = "rows that padding left on the neighbour"
     else:
-        groups = groups_of(ins, n_devices)
+        groups = groups_of(ins, module.n_devices)
         group_size = max(len(g) for g in groups)
+        if ins.opcode.removesuffix("-start") in ("all-gather", "reduce-scatter"):
+            check_shapes(ins, arrays, groups)
         axes = axes_of_groups(groups, sizes)
         if axes is None and sizes:
             note = _join(note, f"groups such as {groups[0]} lie along no mesh axis")
@@ -174,11 +189,18 @@ def _collective(op, ins, inside, n_devices, sizes):
     return Collective(op, elements, nbytes, axes, 1, dtype, group_size, merged, note, pairs)
 
 
-def _sends_padding(ins, inside):
+def _sends_padding(ins, inside, module):
+    """Whether a permute sends what a padded all-reduce-scatter made: rows of the neighbour's part."""
     source = inside[ins.operands[0]]
     if source.opcode == "slice":
         source = inside[source.operands[0]]
-    return source.opcode == "fusion" and (source.callee("calls") or "").startswith("all-reduce-scatter")
+    called = source.callee("calls") if source.opcode == "fusion" else None
+    if not called or not called.startswith("all-reduce-scatter"):
+        return False
+    fused = module[called]
+    reduced = [a for i in fused.instructions.values() if i.opcode == "all-reduce" for a in i.arrays]
+    given = [a for p in fused.parameters for a in p.arrays]
+    return sum(a.elements for a in reduced) > sum(a.elements for a in given)
 
 
 @complete
@@ -192,7 +214,8 @@ def flops_in(compiled_or_text):
       compiled_or_text: as in `collectives_in`.
 
     Returns:
-      FlopCount: `.flops`, or None there and the reason in `.not_counted` where a custom call or a loop hides its work.
+      FlopCount: `.flops`, or None there and the reason in `.not_counted`: a custom call or a loop that hides its work,
+      a Fourier transform, a triangular solve, a ragged or scaled dot.
 
     >>> print(flops_in('''HloModule m
     ...
@@ -208,7 +231,7 @@ def flops_in(compiled_or_text):
         ins = visit.instruction
         flops = flops_of(ins, visit.computation)
         if flops is None:
-            missing.append(f"custom call {ins.attr('custom_call_target').strip(chr(34))}")
+            missing.append(ins.opcode if ins.opcode in _NO_RULE else f"custom call {_target(ins)}")
         elif flops and visit.times is None:
             missing.append("a loop whose count the text does not give")
         else:
@@ -224,26 +247,33 @@ _NO_FLOPS = {
     "SPMDShardToFullShape", "Sharding", "TopK", "X64Combine", "X64SplitHigh", "X64SplitLow",
     "annotate_device_placement",
 }  # fmt: skip
+_NO_RULE = {"cholesky", "fft", "ragged-dot", "scaled-dot", "triangular-solve"}  # real work, counted by no rule here
 _GEMMS = ("__onednn$matmul", "__cublas$gemm", "__cublas$lt$matmul", "__cublas$lt$matmul$f8")
 
 
 def flops_of(ins, inside):
-    """FLOPs of one instruction; None where a custom call hides them."""
+    """FLOPs of one instruction; None where they are not known."""
     if ins.opcode == "dot":
         lhs = inside[ins.operands[0]].arrays[0]
-        return 2 * ins.arrays[0].elements * math.prod(lhs.dims[k] for k in _numbers(ins.attr("lhs_contracting_dims")))
+        return 2 * ins.arrays[0].elements * math.prod(lhs.dims[k] for k in _numbers(ins.needs("lhs_contracting_dims")))
     if ins.opcode == "convolution":
         return _convolution_flops(ins, inside)
+    if ins.opcode in _NO_RULE:
+        return None
     if ins.opcode.removesuffix("-start") != "custom-call":
         return 0
-    target = ins.attr("custom_call_target").strip('"')
+    target = _target(ins)
     if target in _GEMMS:
         return _gemm_flops(ins, inside)
     return 0 if target in _NO_FLOPS else None
 
 
+def _target(ins):
+    return ins.needs("custom_call_target").strip('"')
+
+
 def _numbers(text):
-    return [int(n) for n in re.findall(r"\d+", text or "")]
+    return [int(n) for n in re.findall(r"\d+", text)]
 
 
 def _gemm_flops(ins, inside):

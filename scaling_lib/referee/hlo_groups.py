@@ -7,19 +7,42 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from scaling_lib.referee.devices import axis_sizes
 from scaling_lib.referee.hlo_text import HloError
 
 
 def groups_of(ins, n_devices):
     mesh = re.search(r"replica_groups=(mesh\[.*?\](?:, device_ids=\(.*?\))? \{.*?\})(?:,|$)", ins.attrs)
-    text = mesh[1] if mesh else ins.attr("replica_groups")
+    text = mesh[1] if mesh else ins.needs("replica_groups")
     try:
-        groups = parse_groups(text or "{}", n_devices)
+        groups = parse_groups(text, n_devices)
     except HloError as error:
         raise HloError(f"line {ins.line}: %{ins.name}: {error}") from None
-    if any(not 0 <= d < n_devices for g in groups for d in g):
-        raise HloError(f"line {ins.line}: %{ins.name}: groups {text} name a device outside the module's {n_devices}")
+    devices = [d for g in groups for d in g]
+    _check_devices(ins, devices, n_devices)
+    if len(set(devices)) < len(devices):
+        raise HloError(f"line {ins.line}: %{ins.name}: groups {text} name a device twice")
     return groups
+
+
+def _check_devices(ins, devices, n_devices):
+    outside = [d for d in devices if not 0 <= d < n_devices]
+    if outside:
+        raise HloError(f"%{ins.name}: {outside} name a device outside the module's {n_devices}")
+
+
+def check_shapes(ins, operands, groups):
+    """Refuse an all-gather or reduce-scatter whose result is not its operand times, or over, the size of a group."""
+    sizes = {len(g) for g in groups}
+    n, k = max(sizes), int(ins.needs("dimensions").strip("{}"))
+    results = ins.arrays[len(operands) if ins.opcode.endswith("-start") else 0 :]  # a start's tuple has both
+    for operand, result in zip(operands, results[: len(operands)], strict=True):
+        small, large = (operand, result) if ins.opcode.startswith("all-gather") else (result, operand)
+        whole = (*small.dims[:k], n * small.dims[k], *small.dims[k + 1 :])
+        if len(sizes) > 1 or large.dims != whole or large.dtype != small.dtype:
+            raise HloError(
+                f"%{ins.name}: {ins.opcode} of {operand} to {result} does not fit groups such as {groups[0]}"
+            )
 
 
 def parse_groups(text, n_devices):
@@ -96,9 +119,13 @@ def _wanted_axes(rest):
     return re.findall(r"'?([\w.-]+)'?(?::\((\d+)\)(\d+))?", rest[rest.rindex("{") + 1 : rest.rindex("}")])
 
 
-def pairs_of(ins):
-    text = ins.attr("source_target_pairs") or ""
-    return [tuple(int(d) for d in p.split(",")) for p in re.findall(r"\{(\d+,\s*\d+)\}", text)]
+def pairs_of(ins, n_devices):
+    text = ins.needs("source_target_pairs")
+    if not re.fullmatch(r"\{\{\d+,\s*\d+\}(,\s*\{\d+,\s*\d+\})*\}", text):
+        raise HloError(f"%{ins.name}: source_target_pairs {text!r} are no pairs of devices")
+    pairs = [tuple(int(d) for d in p.split(",")) for p in re.findall(r"\{(\d+,\s*\d+)\}", text)]
+    _check_devices(ins, [d for pair in pairs for d in pair], n_devices)
+    return pairs
 
 
 def mesh_sizes(mesh, n_devices):
@@ -106,7 +133,7 @@ def mesh_sizes(mesh, n_devices):
         return None
     if not isinstance(getattr(mesh, "shape", mesh), Mapping):
         raise HloError(f"mesh: got {mesh!r}; give a jax mesh, or axis sizes such as {{'X': 4, 'Y': 2}}")
-    sizes = dict(mesh if isinstance(mesh, Mapping) else mesh.shape)
+    sizes = axis_sizes(mesh if isinstance(mesh, Mapping) else mesh.shape)
     if math.prod(sizes.values()) != n_devices:
         has = " × ".join(f"{k}={v}" for k, v in sizes.items())
         raise HloError(f"mesh: {has} has {math.prod(sizes.values())} devices, the program was compiled for {n_devices}")

@@ -61,7 +61,10 @@ def _times(outer, inner):
 
 def _branches(ins):
     two = [ins.callee(k) for k in ("true_computation", "false_computation")]
-    return [c for c in two if c] or ins.callees("branch_computations")
+    if all(two):
+        return two
+    ins.needs("branch_computations")
+    return ins.callees("branch_computations")
 
 
 def _called(ins):

@@ -57,13 +57,19 @@ class Instruction:
     operands: tuple[str, ...]
     argument: str  # what stands between the brackets, as written
     attrs: str  # everything after them
+    values: dict[str, str]  # the same, by key
     is_tuple: bool = False
     line: int = 0
 
     def attr(self, key):
-        """Value of ``key=`` up to the comma that ends it (brackets kept together), or None."""
-        match = re.search(rf"(?:^|, ){re.escape(key)}=", self.attrs)
-        return _until_comma(self.attrs, match.end()) if match else None
+        """Value of ``key=``, or None."""
+        return self.values.get(key)
+
+    def needs(self, key):
+        """Value of ``key=``, which XLA writes for every such instruction."""
+        if key not in self.values:
+            raise HloError(f"%{self.name}: {self.opcode} without {key}=: the text is incomplete")
+        return self.values[key]
 
     def callee(self, key):
         value = self.attr(key)
@@ -119,6 +125,8 @@ _COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.$-]+) (?:\(.*\) -> .* )?\{\s*$")
 _INSTRUCTION = re.compile(r"^(ROOT )?%?([\w.$-]+) = ")
 _HEADER = re.compile(r"^HloModule ([\w.$<>-]+)")
 _SHAPE = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\]")
+_ATTRIBUTE = re.compile(r"([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|["()\[\]{},]', re.DOTALL)
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -135,19 +143,18 @@ def parse_module(text):
     (2, 'negate', ('x',))
     """
     lines = text.splitlines()
-    start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("//")), None)
-    if start is None:
-        raise HloError("the HLO text is empty")
-    header = _HEADER.match(lines[start])
-    if not header:
-        if "stablehlo." in text or lines[start].lstrip().startswith("module @"):
-            raise HloError("this is StableHLO, from before XLA's partitioner; give compiled.as_text() instead")
-        raise HloError(f"HLO text starts with 'HloModule'; this starts with {lines[start].strip()[:60]!r}")
+    start, header = _header(lines)
     computations, entry, current, statement, first = {}, None, None, "", 0
     for number, line in enumerate(lines[start + 1 :], start + 2):
+        if _HEADER.match(line):
+            raise HloError(f"line {number}: another HloModule begins; give one module at a time")
         if current is None:
             match = _COMPUTATION.match(line)
             if match:
+                if match[2] in computations:
+                    raise HloError(f"line {number}: computation %{match[2]} is defined twice")
+                if match[1] and entry:
+                    raise HloError(f"line {number}: a second ENTRY; a module has one")
                 current = Computation(match[2])
                 computations[current.name] = current
                 entry = current if match[1] else entry
@@ -172,6 +179,19 @@ def parse_module(text):
     return Module(header[1], _n_devices(lines[start]), computations, entry)
 
 
+def _header(lines):
+    """Index and match of the line with which a module begins."""
+    start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("//")), None)
+    if start is None:
+        raise HloError("the HLO text is empty")
+    header = _HEADER.match(lines[start])
+    if not header:
+        if lines[start].lstrip().startswith("module @") or any("stablehlo." in line for line in lines):
+            raise HloError("this is StableHLO, from before XLA's partitioner; give compiled.as_text() instead")
+        raise HloError(f"HLO text starts with 'HloModule'; this starts with {lines[start].strip()[:60]!r}")
+    return start, header
+
+
 def _n_devices(header):
     def count(key):
         match = re.search(rf"\b{key}=(\d+)", header)
@@ -190,6 +210,10 @@ def _add(computation, statement, number):
         instruction, is_root = _instruction(statement, number)
     except (HloError, ValueError, IndexError) as error:
         raise HloError(f"line {number}: not an HLO instruction ({error}): {statement[:80]!r}") from None
+    if instruction.name in computation.instructions:
+        raise HloError(f"line {number}: %{instruction.name} is defined twice in %{computation.name}")
+    if is_root and computation.root:
+        raise HloError(f"line {number}: a second ROOT in %{computation.name}")
     computation.instructions[instruction.name] = instruction
     if is_root:
         computation.root = instruction
@@ -218,7 +242,18 @@ def _instruction(statement, number):
     if call[1] == "parameter":
         int(argument)
     names = () if call[1] in ("constant", "parameter", "iota") else _operand_names(argument)
-    return Instruction(head[2], call[1], arrays, names, argument, attrs, is_tuple, number), bool(head[1])
+    instruction = Instruction(head[2], call[1], arrays, names, argument, attrs, _attributes(attrs), is_tuple, number)
+    return instruction, bool(head[1])
+
+
+def _attributes(text):
+    values = {}
+    for piece in _pieces(text):
+        match = _ATTRIBUTE.match(piece)
+        if not match or match[1] in values:
+            raise HloError(f"no attribute, or a second of its name: {piece[:40]!r}")
+        values[match[1]] = match[2].strip()
+    return values
 
 
 _TILES = re.compile(r"devices=\[([\d,]+)\](<=\[([\d,]+)\]|[\d,]+)")
@@ -242,16 +277,8 @@ def _dims(text):
 
 
 def _operand_names(argument):
-    names, depth, piece = [], 0, ""
-    for char in re.sub(r"/\*.*?\*/", "", argument) + ",":
-        depth += (char in _OPEN) - (char in _CLOSE)
-        if char == "," and depth == 0:
-            if piece.strip():
-                names.append(piece.strip().split()[-1].lstrip("%"))  # older XLA writes the shape first
-            piece = ""
-        else:
-            piece += char
-    return tuple(names)
+    pieces = _pieces(re.sub(r"/\*.*?\*/", "", argument))
+    return tuple(piece.split()[-1].lstrip("%") for piece in pieces)  # older XLA writes the shape first
 
 
 def _until_space(text):
@@ -264,37 +291,36 @@ def _until_space(text):
     raise HloError("it is cut off")
 
 
-def _matching(text, opening):
-    """Index of the bracket that closes the one at `opening`; brackets inside quotes do not count."""
-    depth, quoted, k = 0, False, opening
-    while k < len(text):
-        char = text[k]
-        if quoted:
-            k += char == "\\"
-            quoted = char != '"'
-        elif char == '"':
-            quoted = True
-        else:
+def _marks(text, start=0):
+    """(index, character, open brackets) of each bracket and comma from `start` on; quoted text is passed over."""
+    depth = 0
+    for match in _MARK.finditer(text, start):
+        char = match[0]
+        if char == '"':
+            raise HloError("it is cut off inside quotes")
+        if len(char) == 1:
             depth += (char in _OPEN) - (char in _CLOSE)
-            if depth == 0:
-                return k
-        k += 1
+            yield match.start(), char, depth
+
+
+def _matching(text, opening):
+    """Index of the bracket that closes the one at `opening`."""
+    for k, _, depth in _marks(text, opening):
+        if depth == 0:
+            return k
     raise HloError("it is cut off")
 
 
-def _until_comma(text, start):
-    """Text from `start` to the next ', ' outside brackets and quotes."""
-    depth, quoted, k = 0, False, start
-    while k < len(text):
-        char = text[k]
-        if quoted:
-            k += char == "\\"
-            quoted = char != '"'
-        elif char == '"':
-            quoted = True
-        elif char == "," and depth == 0:
+def _pieces(text):
+    """Text between the commas that stand outside brackets and quotes; blanks round each are cut away."""
+    start, depth, pieces = 0, 0, []
+    for k, char, depth in _marks(text):
+        if char == "," and depth == 0:
+            pieces.append(text[start:k].strip())
+            start = k + 1
+        elif depth < 0:
             break
-        else:
-            depth += (char in _OPEN) - (char in _CLOSE)
-        k += 1
-    return text[start:k].strip()
+    pieces.append(text[start:].strip())
+    if depth or (len(pieces) > 1 and "" in pieces):
+        raise HloError("brackets do not match, or nothing stands between two commas")
+    return pieces if pieces[0] else []

@@ -29,7 +29,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """One matmul [batch, d] · [d, d]: what the measured roofline predicts for it, and how fast it ran."""
+    """One matmul [batch, d] · [d, d]: what the measured roofline predicts for it, and how fast it ran.
+
+    Roof and point are measured apart, so a point may lie a little above its prediction.
+    """
 
     batch: int
     intensity: float  # FLOPs per byte
@@ -83,12 +86,14 @@ class MeasuredRoofline:
 
 
 def measure_roofline(device=None, *, dtype=None, seconds=4.0):
-    """Measure a roofline: peak of a large matmul, bandwidth of a stream, and matmuls of growing batch between.
+    """Measure a roofline: peak of a large square matmul, bandwidth of a stream, and matmuls of growing batch.
 
     All are run in turn, round after round, so that a busy moment of the machine falls on all alike; medians are
     reported with their quartiles. The stream reads an array as large as the matmuls' weights once (a sum), or reads
     two and writes one in place; the faster counts. (A server's CPU may keep part of it in cache: the matmuls see that
-    bandwidth too.) The peak is the fastest matmul seen. Intensities count each operand and the result moved once.
+    bandwidth too.) Peak and stream are measured on their own, so points may lie slightly above the roof: within the
+    spread, or because their shape suits the machine better than the square (a tenth, on a CPU). Intensities count each
+    operand and the result moved once.
 
     Args:
       device: jax device; `this_device()` by default.
@@ -103,20 +108,21 @@ def measure_roofline(device=None, *, dtype=None, seconds=4.0):
     """
     import jax
 
-    seconds = positive("seconds", seconds)
+    if np.ndim(seconds := positive("seconds", seconds)):
+        raise ScalingError(f"seconds: got {seconds!r}; give one number")
     device = this_device() if device is None else device
     on_cpu = device.platform == "cpu"
-    dtype = dtype or ("f32" if on_cpu else "bf16")
-    if dtype not in _DTYPES:
+    dtype = ("f32" if on_cpu else "bf16") if dtype is None else dtype
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise ScalingError(f"dtype: got {dtype!r}; a roofline is measured in {', '.join(_DTYPES)}")
-    d, batches = (4096, (1, 4, 16, 64, 256, 512)) if on_cpu else (8192, (1, 8, 32, 128, 512, 2048, 8192))
+    d, square, batches = (4096, 1536, (1, 4, 16, 64, 256)) if on_cpu else (8192, 8192, (1, 8, 32, 128, 512, 2048))
     calls = 1 if on_cpu else 20  # enough to hide the time it takes to start one
     with jax.default_device(device):
         streams = _streams(int(d * d * bytes_per_element(dtype)), calls)
-        spreads = _rates([*streams, *_matmuls(batches, d, _DTYPES[dtype], calls)], seconds)
+        large, matmuls = (_matmuls(b, n, _DTYPES[dtype], calls) for b, n in (((square,), square), (batches, d)))
+        peak, *spreads = _rates([*large, *streams, *matmuls], seconds)
     stream = max(spreads[: len(streams)], key=lambda s: s.median)
     rates = spreads[len(streams) :]
-    peak = max(rates, key=lambda s: s.median)
     points = []
     for batch, rate in zip(batches, rates, strict=True):
         intensity = matmul_work(batch, d, d, x=dtype, w=dtype, out=dtype).intensity

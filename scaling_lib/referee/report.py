@@ -72,16 +72,14 @@ class TpuReport:
 
     def _repr_html_(self):
         def cells(row, tag="td"):
-            return "<tr>" + "".join(f"<{tag}>{html.escape(str(v))}</{tag}>" for v in row) + "</tr>"
+            return "<tr>" + "".join(f"<{tag} {_CELL}>{html.escape(str(v))}</{tag}>" for v in row) + "</tr>"
 
-        facts = "".join(
-            f'<tr><th scope="row">{html.escape(n)}</th><td>{html.escape(v)}</td></tr>' for n, v in self._rows()
-        )
-        head = cells(("collective", "mesh axes", "type", "elements", "bytes", "times", ""), "th")
+        facts = "".join(f"<br>{html.escape(name.strip())}: {html.escape(value)}" for name, value in self._rows())
+        head = cells(("collective", "mesh axes", "type", "elements", "bytes", "times", "note"), "th")
         body = "".join(cells(_columns(c)) for c in self.collectives) or '<tr><td colspan="7">none</td></tr>'
         return (
-            f'<div class="sl-report"><p><strong>{html.escape(self._title())}</strong></p>'
-            f"<table>{facts}</table><table><thead>{head}</thead><tbody>{body}</tbody></table>"
+            f'<div class="sl-report"><p><strong>{html.escape(self._title())}</strong>{facts}</p>'
+            f'<table style="margin:0.5em 0"><thead>{head}</thead><tbody>{body}</tbody></table>'
             f"<p><small>{html.escape(self._provenance())}</small></p></div>"
         )
 
@@ -103,6 +101,9 @@ class TpuReport:
         if self.recorded:
             return f"RECORDED with {with_what}, not compiled here: {self.why_recorded}"
         return f"compiled here with {with_what}"
+
+
+_CELL = 'style="padding:0.2em 1.2em 0.2em 0;text-align:left;background:none"'
 
 
 def _columns(c):

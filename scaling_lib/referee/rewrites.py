@@ -104,8 +104,8 @@ def on_tpu(plan, topology):
     )  # fmt: skip
     missing, surplus = difference(wanted(plan), seen(report.collectives))
     missing, surplus, rewrites = explained(list(missing), list(surplus), report.collectives, plan.mesh.sizes)
-    width = max(map(bytes_per_element, plan.dtypes))
-    right = all(c.bytes == width * c.elements for c in report.collectives)
+    widths = {bytes_per_element(dtype) for dtype in plan.dtypes}
+    right = all(c.bytes / c.elements in widths for c in report.collectives)
     return OnTpu(report, tuple(missing), tuple(surplus), tuple(rewrites), right)
 
 
@@ -121,7 +121,7 @@ def explained(missing, surplus, compiled: tuple[Collective, ...], sizes):
     ['reduce-scatter over X: 64 elements became an all-reduce of which each device keeps its part']
     """
     says = []
-    for rewrite in (_padding, _merged, _one_by_one, _as_all_reduce, _ring):
+    for rewrite in (_padding, _merged, _one_by_one, _as_all_reduce, _sliced_first, _ring):
         says += rewrite(missing, surplus, compiled, sizes)
     return missing, surplus, says
 
@@ -173,6 +173,16 @@ def _as_all_reduce(missing, surplus, compiled, sizes):
                 "all-gather": "of blocks that stand among zeros (a dynamic-update-slice), which sends twice as much",
             }
             yield f"{w} became an all-reduce {how[w.op]}"
+
+
+def _sliced_first(missing, surplus, compiled, sizes):
+    """A slice that the plan takes later is taken first: parts are added up that are smaller."""
+    for w in list(missing):
+        smaller = [s for s in surplus if (s.op, s.axes) == ("all-reduce", w.axes) and w.elements % s.elements == 0]
+        if w.op in ("all-gather", "all-reduce", "reduce-scatter") and smaller:
+            missing.remove(w)
+            surplus.remove(smaller[0])
+            yield f"{w} became an all-reduce of {smaller[0].elements:,} elements: what is sliced later is sliced first"
 
 
 def _ring(missing, surplus, compiled, sizes):

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scaling_lib.hardware import chips
-from scaling_lib.referee.devices import axis_kind, make_mesh
+from scaling_lib.referee.devices import axis_kind, axis_sizes, make_mesh
 from scaling_lib.referee.fingerprint import is_spec, name_of, program_hash
 from scaling_lib.referee.hlo import collectives_in, flops_in
 from scaling_lib.referee.report import RECORDED, Memory, TpuReport, recorded_report
-from scaling_lib.units import ScalingError
+from scaling_lib.units import ScalingError, UnknownAxis
 
 
 class TopologyError(ScalingError):
@@ -99,7 +99,7 @@ def compile_for_tpu(
       mesh: mapping of axis name to size (slowest first), or a jax mesh of any devices whose axes are taken over; by
         default that of the arguments.
       in_shardings: PartitionSpec (one for all), or a tuple with one per argument; by default each argument's own,
-        replicated where it has none.
+        replicated where it has none. Of a NamedSharding the spec is taken.
       out_shardings: PartitionSpec or a pytree of them; by default the compiler chooses.
       axis_type: "auto" or "explicit", for all axes.
       jit_options: passed to jax.jit, such as donate_argnums.
@@ -110,6 +110,7 @@ def compile_for_tpu(
 
     Raises:
       TopologyError: the topology is misspelt, or the mesh does not fill it.
+      UnknownAxis, ScalingError: a sharding names an axis the mesh lacks, or does not divide its argument.
       CannotCompile: the compiler cannot run here and nothing is recorded; the message says why, with versions.
 
     Assumes: the program reads nothing but its arguments: a recorded report is found by the source of the function
@@ -118,7 +119,8 @@ def compile_for_tpu(
     place = parse_topology(topology)
     axis_kind(axis_type)
     sizes = _axes(mesh, args, place)
-    specs = _in_specs(args, in_shardings)
+    specs, out_shardings = _in_specs(args, in_shardings), _specs("out_shardings", out_shardings)
+    _check_specs(args, specs, out_shardings, sizes)
     key = program_hash(fn, args, specs, out_shardings, sizes, place.name, {"axis_type": axis_type, **jit_options})
     why = why_no_compiler()
     if not why:
@@ -159,7 +161,10 @@ def _axes(mesh, args, place):
         mesh = next((s.mesh for s in shardings if isinstance(s, jax.sharding.NamedSharding)), None)
         if mesh is None:
             raise TopologyError("mesh: give axis sizes such as {'X': 4, 'Y': 2}; the arguments carry no mesh")
-    sizes = {name: int(size) for name, size in (mesh if isinstance(mesh, Mapping) else mesh.shape).items()}
+    mesh = mesh if isinstance(mesh, Mapping) else getattr(mesh, "shape", mesh)
+    if not isinstance(mesh, Mapping):
+        raise TopologyError(f"mesh: got {mesh!r}; give a jax mesh, or axis sizes such as {{'X': 4, 'Y': 2}}")
+    sizes = axis_sizes(mesh)
     if math.prod(sizes.values()) != place.n_devices:
         asked = " × ".join(f"{name}={size}" for name, size in sizes.items())
         raise TopologyError(
@@ -180,17 +185,60 @@ def _in_specs(args, in_shardings):
 
     if in_shardings is None:
         return jax.tree.map(own, args)
-    if isinstance(in_shardings, PartitionSpec):
-        return jax.tree.map(lambda _: in_shardings, args)
-    if not isinstance(in_shardings, tuple | list) or len(in_shardings) != len(args):
+    given = _specs("in_shardings", in_shardings)
+    given = tuple(given) if isinstance(given, list) else given
+    if not is_spec(given) and (not isinstance(given, tuple) or len(given) != len(args)):
         raise ScalingError(
             f"in_shardings: got {in_shardings!r}; give a PartitionSpec or pytree for each of {len(args)} arguments"
         )
-    return tuple(
-        jax.tree.map(lambda _, s=spec: s or PartitionSpec(), arg) if is_spec(spec)
-        else jax.tree.map(lambda _, s: s or PartitionSpec(), arg, spec)
-        for arg, spec in zip(args, in_shardings, strict=True)
-    )  # fmt: skip
+
+    def spread(spec, arg):
+        return jax.tree.map(lambda _: PartitionSpec() if spec is None else spec, arg)
+
+    try:
+        return jax.tree.map(spread, given, args, is_leaf=is_spec)
+    except (TypeError, ValueError) as error:  # jax's word for trees of another structure
+        raise ScalingError(f"in_shardings: got {in_shardings!r}; not the arguments' structure: {error}") from None
+
+
+def _specs(name, shardings):
+    """The same pytree, of PartitionSpec and None only."""
+    import jax
+    from jax.sharding import NamedSharding
+
+    def spec(x):
+        if not is_spec(x) and not isinstance(x, NamedSharding):
+            raise ScalingError(f"{name}: got {x!r}; give a PartitionSpec, such as jax.sharding.PartitionSpec('X', 'Y')")
+        return x.spec if isinstance(x, NamedSharding) else x
+
+    return jax.tree.map(spec, shardings, is_leaf=is_spec)
+
+
+def _check_specs(args, specs, out_specs, sizes):
+    """Axes must be the mesh's; sizes of arguments must divide (jax tells of a result that does not)."""
+    import jax
+
+    for spec in jax.tree.leaves(out_specs, is_leaf=is_spec):
+        _n_parts("out_shardings", spec, sizes)
+    leaves = jax.tree_util.tree_flatten_with_path(args)[0]
+    for (path, leaf), spec in zip(leaves, jax.tree.leaves(specs, is_leaf=is_spec), strict=True):
+        shape, parts = jax.numpy.shape(leaf), _n_parts("in_shardings", spec, sizes)
+        where = f"in_shardings: {spec} for args{jax.tree_util.keystr(path)} of shape {shape}"
+        if len(parts) > len(shape):
+            raise ScalingError(f"{where}: it has {len(shape)} dimensions, not {len(parts)}")
+        for k, n in enumerate(parts):
+            if shape[k] % n:
+                raise ScalingError(f"{where}: dimension {k} is not a multiple of {n} devices")
+
+
+def _n_parts(name, spec, sizes):
+    """Into how many parts a spec cuts each dimension."""
+    parts = [(p,) if isinstance(p, str) else p for p in tuple(spec or ())]
+    parts = [p if isinstance(p, tuple) else () for p in parts]  # None, or left to the compiler
+    unknown = next((axis for part in parts for axis in part if axis not in sizes), None)
+    if unknown is not None:
+        raise UnknownAxis(unknown, sizes, of=name)
+    return [math.prod(sizes[axis] for axis in part) for part in parts]
 
 
 def _topology_devices(place):

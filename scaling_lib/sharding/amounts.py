@@ -17,13 +17,14 @@ class Amounts:
     """Elements, bytes and times of one product's steps.
 
     Attributes:
-      product, sizes, mesh, dtypes: as of the plan.
+      product, sizes, mesh, dtypes, compute: as of the plan.
     """
 
     product: Product
     sizes: dict
     mesh: Mesh
     dtypes: tuple
+    compute: str | None = None
 
     @property
     def bytes(self):
@@ -37,7 +38,7 @@ class Amounts:
         """Of the whole product; what only one operand has and is summed over is summed before the product."""
         a, b, c = (set(array.dims) for array in self.product.arrays)
         flops = 2.0 * math.prod(size for dim, size in self.sizes.items() if dim in c or dim in a & b)
-        return Work(flops, math.fsum(self.bytes), math_dtype(*self.dtypes[:2], None))
+        return Work(flops, math.fsum(self.bytes), math_dtype(*self.dtypes[:2], self.compute))
 
     def of(self, step):
         """The step with its elements, bytes and time."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,7 @@ class Plan:
       sizes: {dimension: elements}, padded where `padding` says so.
       mesh: the mesh.
       dtypes: of the two operands and the result.
+      compute: dtype of the maths, if it is not the wider of the operands'.
       steps: in order: reshards of the operands, the local product, reshards of the result.
       padding: {dimension: elements added so that the chips divide it}.
       alternatives: other plans, the next cheapest first.
@@ -38,6 +39,7 @@ class Plan:
     dtypes: tuple[str, str, str]
     steps: tuple[Step, ...]
     padding: dict
+    compute: str | None = None
     _others: object = field(default=None, repr=False)
     _pad: bool = False
 
@@ -45,6 +47,11 @@ class Plan:
     def time(self) -> PlanTime:
         """`.lower_s`, `.in_turn_s`, `.upper_s`, `.bound`."""
         return plan_time(self.steps)
+
+    @property
+    def work(self):
+        """Of the whole product: `.flops`, `.dtype`, and the bytes of all three arrays."""
+        return Amounts(self.product, self.sizes, self.mesh, self.dtypes, self.compute).work()
 
     @property
     def collectives(self):
@@ -67,9 +74,9 @@ class Plan:
         arrays = [array for step in self.steps for array in (*step.inputs, step.output)]
         whole = _whole_sizes(self.product, sizes)
         plain, padding = _padded((*self.product.arrays, *arrays), whole, self.mesh, self._pad)
-        amounts = Amounts(self.product, plain, self.mesh, self.dtypes)
+        amounts = Amounts(self.product, plain, self.mesh, self.dtypes, self.compute)
         steps = tuple(amounts.of(step) for step in self.steps)
-        return Plan(self.product, plain, self.mesh, self.dtypes, steps, padding, None, self._pad)
+        return replace(self, sizes=plain, steps=steps, padding=padding, _others=None)
 
     @property
     def memory_bytes(self):
@@ -114,7 +121,7 @@ class Plan:
         return f"Plan({self}; {si(self.time.in_turn_s, 's')})"
 
 
-def plan_matmul(product, sizes, mesh, *, dtype="bf16", pad=False, use_idle=True, via=None):
+def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, use_idle=True, via=None):
     """The cheapest way to compute a sharded product of two arrays, with what it costs and why.
 
     Every way is searched in which chips can multiply what they hold, and every sequence of steps that leads there from
@@ -128,6 +135,7 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", pad=False, use_idle=True,
       sizes: {dimension: elements}, whole numbers.
       mesh: a `Mesh`.
       dtype: one for all, or {array name: dtype}.
+      compute: dtype the maths runs in; the wider of the two operands' unless given.
       pad: fill up dimensions that the chips do not divide; otherwise that is an error.
       use_idle: axes that no array names may take part too: what they hold copies of can be sliced for free.
       via: shardings of the two operands at the moment they are multiplied, "A[I, J] * B[J, K]": only plans that
@@ -157,13 +165,13 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", pad=False, use_idle=True,
     product = product if isinstance(product, Product) else parse_product(product, mesh)
     plain, padding = _padded(product.arrays, _whole_sizes(product, sizes), mesh, pad)
     dtypes = _dtypes(product, dtype)
-    search = Search(product, plain, mesh, dtypes, use_idle)
+    search = Search(Amounts(product, plain, mesh, dtypes, compute), use_idle)
     ranked = search.ranked(None if via is None else parse_operands(via, product, mesh))
     if not ranked:
         raise ScalingError(f"via: {via} cannot be multiplied as it is, or its blocks do not divide {plain}")
 
     def plan(candidate, others=None):
-        return Plan(product, plain, mesh, dtypes, search.steps(candidate), padding, others, pad)
+        return Plan(product, plain, mesh, dtypes, search.steps(candidate), padding, compute, others, pad)
 
     return plan(ranked[0], lambda: map(plan, ranked[1 : 1 + N_ALTERNATIVES]))
 

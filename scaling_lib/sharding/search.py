@@ -7,7 +7,6 @@ import numpy as np
 
 from scaling_lib.roofline import time_bounds
 from scaling_lib.sharding import moves
-from scaling_lib.sharding.amounts import Amounts
 from scaling_lib.sharding.costs import Routes, mesh_costs
 from scaling_lib.sharding.notation import Sharding
 from scaling_lib.sharding.steps import Step
@@ -16,12 +15,13 @@ from scaling_lib.sharding.steps import Step
 class Search:
     """All plans of one product on one mesh. Axes are numbers here, those of one chip left out."""
 
-    def __init__(self, product, sizes, mesh, dtypes, use_idle):
-        self.product, self.sizes, self.mesh = product, sizes, mesh
+    def __init__(self, amounts, use_idle):
+        self.amounts = amounts
+        product, mesh = self.product, self.mesh = amounts.product, amounts.mesh
+        self.sizes = amounts.sizes
         used = {axis for array in product.arrays for axis in array.used}
         self.names = tuple(n for n, size in mesh.sizes.items() if size > 1 and (use_idle or n in used))
         self.lengths = tuple(mesh.sizes[name] for name in self.names)
-        self.amounts = Amounts(product, sizes, mesh, dtypes)
         self.costs = mesh_costs(mesh, self.names)
         a, b, c = product.arrays
         ua, ub, uc = (frozenset(self.state(array)[1]) for array in product.arrays)

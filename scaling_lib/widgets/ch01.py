@@ -88,7 +88,7 @@ _WHERE = (
     "{attained:FLOP/s}, {share:%} of the peak; the product takes at least {time_s:s}. "
 )
 SAYS = (
-    Say("{chip} has no {dtype} arithmetic. It has {has}.", {"peak": "none"}),
+    Say("{chip} has {lacks}. It has {has}.", {"peak": "none"}),
     Say(_WHERE + "Arithmetic binds, as it does from batch {turns:,} on.", {"binds": "math_s"}),
     Say(_WHERE + "Memory binds, and no batch changes that: D and F are too small.", {"turns": "never"}),
     Say(_WHERE + "Memory binds; from batch {turns:,} on, arithmetic does."),
@@ -125,7 +125,11 @@ def _can(chip, dtype):
 
 
 def _lacks(chip, dtype):
-    return None if _can(chip, dtype) else f"no {dtype} arithmetic"
+    """What to say where there is no rate: not stated is not the same as not there."""
+    if _can(chip, dtype):
+        return None
+    unknown = hardware.chip(chip).origins[f"{dtype}_flops_per_s"].kind == "unknown"
+    return f"no published {dtype} rate" if unknown else f"no {dtype} arithmetic"
 
 
 def _peak(chip, dtype):

@@ -46,20 +46,24 @@ def roofline(x_domain, y_domain, *, x_title, y_title, height=300):
             _line("slope", "hbm"),
             _line("flat", "compute"),
             _along("slope_name"),
-            _label("flat_name", {"signal": "width"}, _at("y", offset=-9), align="right"),
-            _label("ridge_name", _at("x", offset=-5), {"signal": "height - 12"}, align="right"),
             _dot("point"),
-            _label("point", {"signal": BESIDE}, {"signal": BELOW}, align="left"),
+            _label("flat_name", {"signal": "width"}, _at("y", offset=-16), align="right"),  # clear of the dot
+            _label("ridge_name", _at("x", offset=-5), {"signal": "height - 12"}, align="right"),
+            _label("point", {"signal": BESIDE}, {"signal": _below(x_domain, y_domain)}, align="left"),
             _label("note", {"signal": "width / 2"}, {"signal": "height / 2"}, align="center"),
         ],
     }
 
 
 DATA_SETS = ("slope", "flat", "slope_name", "flat_name", "ridge_name", "point", "note")
-# The point's label keeps 130 pixels from the right edge; where that moves it to the left of the point, it goes
-# down as far, so that it stays clear of the slope (about one pixel down for each to the left).
-BESIDE = "min(scale('x', datum.x), width - 130)"
-BELOW = f"scale('y', datum.y) + 20 + max(0, scale('x', min(datum.x, datum.ridge)) - {BESIDE})"
+BESIDE = "min(scale('x', datum.x), width - 130)"  # the point's label keeps its width from the right edge
+
+
+def _below(x_domain, y_domain):
+    """How far down the point's label stands: where it begins left of the point, as far as the slope falls."""
+    decades_x, decades_y = (math.log10(high / low) for low, high in (x_domain, y_domain))
+    fall = f"(height / {decades_y:.6g}) / (width / {decades_x:.6g})"  # pixels down for one to the left
+    return f"scale('y', datum.y) + 20 + max(0, scale('x', min(datum.x, datum.ridge)) - {BESIDE}) * {fall}"
 
 
 def _log_scale(name, domain, extent):

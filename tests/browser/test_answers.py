@@ -159,9 +159,11 @@ def test_a_box_is_worked_by_keyboard_alone(open_page):
     assert box.locator(".sl-solution p").is_visible()
 
 
-def test_print_spells_answers_out(printed):
-    for box in printed.page.locator(".sl-answer").all():
-        assert "Answer: " in box.locator(".sl-in-print").inner_text()
+def test_print_lists_answers_at_the_end(printed):
+    listed = printed.page.locator(".sl-printed-answers dt").all_inner_texts()
+    assert len(listed) == printed.page.locator(".sl-answer").count()
+    for box, name in zip(printed.page.locator(".sl-answer").all(), listed, strict=True):
+        assert f"under “{name}”" in box.locator(".sl-in-print").inner_text()
         assert box.locator("form").is_hidden() and not box.locator("details:visible").count()
 
 

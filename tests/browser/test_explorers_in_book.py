@@ -40,3 +40,14 @@ def test_no_page_of_the_book_holds_a_widget_without_its_html(site):
     pages = [page.read_text(encoding="utf-8") for page in site.rglob("*.html")]
     assert not [text for text in pages if "vnd.jupyter.widget" in text]
     assert sum('class="sl-explorer"' in text for text in pages) == len(EXPLORERS)
+
+
+def test_formats_that_a_chip_lacks_are_grey(open_page):
+    figure = open_page("chapters/ch01_rooflines.html").page.locator("figure.sl-explorer")
+    explorer = ch01.roofline_explorer().explorer
+    for chip in explorer.control["chip"].stops:
+        figure.get_by_label("Chip").select_option(chip)
+        grey = figure.locator("select[name=dtype] option:disabled").evaluate_all("all => all.map((o) => o.value)")
+        lacking = [d for d in explorer.control["dtype"].stops if explorer.at({"chip": chip, "dtype": d})["lacks"]]
+        assert grey == lacking
+    assert figure.locator("select[name=chip] option:disabled").count() == 0

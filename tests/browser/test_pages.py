@@ -46,6 +46,15 @@ def test_a_page_fits_a_phone(phone):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360, page.evaluate(WIDER_THAN_THE_PAGE)
 
 
+def test_what_is_cut_at_a_side_fades_there(phone):
+    wrong = phone.page.eval_on_selector_all(
+        ".bd-article :is(div.math, .pst-scrollable-table-container)",
+        """all => all.filter((e) => e.clientWidth
+          && (e.scrollWidth > e.clientWidth + 1) !== e.classList.contains('sl-more-right')).map((e) => e.innerText)""",
+    )
+    assert wrong == []
+
+
 def test_our_controls_are_large_enough_for_a_finger(phone):
     small = phone.page.eval_on_selector_all(
         OURS, "all => all.filter((e) => e.offsetParent && e.offsetHeight < 44).map((e) => e.outerHTML.slice(0, 120))"
@@ -124,6 +133,7 @@ def test_search_finds_a_page_and_shows_its_words(open_page):
     visit.page.wait_for_selector("#search-results li a")
     found = visit.page.locator("#search-results li a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
     assert any("ch01_rooflines" in href for href in found)
+    assert "\\" not in "".join(visit.page.locator("#search-results .context").all_inner_texts())  # no raw TeX
     assert visit.foreign == [] and visit.errors == []
 
 

@@ -28,7 +28,7 @@ Q3 = Exercise(
     hints=(
         "Two clocks run at once; the slower one sets the least time.",
         "Operations: 2BDF at 394 TOP/s. Bytes: BD + DF + BF at 820 GB/s.",
-        "answer = max(2 * b * d * f / 394e12, (b * d + d * f + b * f) / 820e9) * 1e6",
+        "`math_time = 2 * b * d * f / 394e12`",
     ),
     solution=lambda b, d, f: "math {:.1f} µs, memory {:.1f} µs: the memory sets the time.".format(
         *_int8_times(b, d, f)
@@ -98,8 +98,13 @@ Q5 = Exercise(
     },
     expected=lambda peak, bandwidth, d, f: _mixed_crossover(peak, bandwidth, d, f, 1),
     rtol=0.005,
+    whole=True,
     source="2BDF / peak = (2BD + DF + 2BF) / bandwidth",
     mistakes=(
+        Mistake(
+            lambda peak, bandwidth: peak / bandwidth,
+            "That is the rule for wide matrices in bf16; int8 weights take one byte, and D and F count.",
+        ),
         Mistake(lambda peak, bandwidth: peak / bandwidth / 2, "That is the limit for very wide matrices; be exact."),
         Mistake(
             lambda peak, bandwidth, d, f: _mixed_crossover(peak, bandwidth, d, f, 2),
@@ -117,7 +122,7 @@ Q5 = Exercise(
     hints=(
         "At the crossover arithmetic and memory take the same time.",
         "Bytes: 2BD for the input, DF for the weights, 2BF for the result.",
-        "1/B = 2 * bandwidth / peak - 2 / d - 2 / f",
+        "`math_time = 2 * b * d * f / peak` equals the memory's time; divide both by `b * d * f`.",
     ),
     solution=lambda peak, bandwidth, d, f: (
         f"1/B = 2/{peak / bandwidth:.1f} - 2/{d} - 2/{f}, so B = {_mixed_crossover(peak, bandwidth, d, f, 1):.1f}."
@@ -136,7 +141,7 @@ Q6 = Exercise(
     inputs={"sheet_flops_per_s": 1979e12, "bandwidth": 3.35e12},
     draw=lambda rng: {"sheet_flops_per_s": 1e12 * rng.integers(600, 5000), "bandwidth": 1e11 * rng.integers(15, 80)},
     expected=lambda sheet_flops_per_s, bandwidth: sheet_flops_per_s / 2 / bandwidth,
-    rtol=0.01,
+    whole=True,
     source="a wide bf16 matmul's intensity is its batch; 2:4 sparsity doubles the printed rate",
     mistakes=(
         Mistake(
@@ -155,7 +160,7 @@ Q6 = Exercise(
     hints=(
         "Which of the sheet's numbers does a dense matmul get?",
         "Dense peak: half of the printed one. Ridge: dense peak over bandwidth.",
-        "answer = sheet_flops_per_s / 2 / bandwidth",
+        "`dense = sheet_flops_per_s / 2`",
     ),
     solution=lambda sheet_flops_per_s, bandwidth: (
         f"{sheet_flops_per_s / 2e12:.1f} T dense ÷ {bandwidth / 1e12:.2f} TB/s = "

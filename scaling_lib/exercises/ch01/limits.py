@@ -35,7 +35,7 @@ Q7 = Exercise(
     kind="code",
     points=4,
     function="attained_rate",
-    stub="def attained_rate(b, d, f, w_bytes, peak, bandwidth):\n    answer = ...",
+    stub="def attained_rate(b, d, f, w_bytes, peak, bandwidth):\n    return ...",
     cases=(
         {"b": 100, "d": 1024, "f": 1024, "w_bytes": 1, "peak": 1.97e14, "bandwidth": 8.2e11},
         {"b": 4096, "d": 8192, "f": 8192, "w_bytes": 2, "peak": 9.89e14, "bandwidth": 3.35e12},
@@ -64,7 +64,7 @@ Q7 = Exercise(
     hints=(
         "A rate is FLOPs over time; the time is that of the slower clock.",
         "FLOPs: 2BDF. Bytes: 2BD + w_bytes·DF + 2BF.",
-        "return min(peak, intensity * bandwidth)",
+        "`intensity = 2 * b * d * f / (2 * b * d + w_bytes * d * f + 2 * b * f)`",
     ),
     solution="intensity = 2BDF / (2BD + w_bytes·DF + 2BF); the rate is min(peak, intensity × bandwidth).",
     teaches="ch01-formats",
@@ -107,6 +107,7 @@ Q8 = Exercise(
             "That is one matrix shared by all tokens. Here there are B matrices.",
         ),
         Mistake(lambda b: 2 * b, "No weight is used twice, so the batch does not help."),
+        Mistake(lambda b: b, "That is the rule for bf16 weights that all tokens share. Here each token has its own."),
         Mistake(
             lambda b, d, f: b * d * f / (b * d + b * d * f + b * f),
             "That is for bf16, or counts a multiply-add as one operation.",
@@ -115,7 +116,7 @@ Q8 = Exercise(
     hints=(
         "How often is each weight used after it was read?",
         "Operations: 2BDF. Bytes: BD for the inputs, BDF for the weights, BF for the results.",
-        "answer = 2 * b * d * f / (b * d + b * d * f + b * f)   # does b matter?",
+        "`operations = 2 * b * d * f`; now look for b in the bytes as well.",
     ),
     solution="B cancels: 2 / (1 + 1/D + 1/F), a little less than 2 at any batch.",
     teaches="ch01-slope",
@@ -154,7 +155,7 @@ Q9 = Exercise(
     hints=(
         "The arithmetic is far too little to matter. Count the bytes.",
         "Pass one reads for the maximum, pass two for the sum, pass three reads and writes.",
-        "answer = (3 + 1) * 2 * rows * columns / bandwidth * 1e3",
+        "`array_bytes = 2 * rows * columns`",
     ),
     solution=lambda rows, columns, bandwidth: (
         f"8 bytes for each of {rows * columns:.3g} numbers: {8 * rows * columns / bandwidth * 1e3:.3g} ms; "
@@ -224,7 +225,7 @@ Q11 = Exercise(
     hints=(
         "What does each chip send, if each ends with half of the columns of the result?",
         "Each chip does BDF FLOPs and sends BF/2 numbers of two bytes.",
-        "b * d * f / peak = 2 * b * (f / 2) / link, solved for d",
+        "`math_time = b * d * f / peak`; the link must not take longer.",
     ),
     solution=lambda peak, link: (
         f"Half the bytes, half the size: D > {peak / 1e12:.0f} T ÷ {link / 1e9:.0f} G = {peak / link:.0f}."
@@ -266,11 +267,15 @@ Q12 = Exercise(
             "The second time contains the fixed cost as well; take the slope between the two.",
         ),
         Mistake(lambda time_1, time_2: time_2 - time_1, "That is what 3072 more rows cost."),
+        Mistake(
+            lambda rows_1, time_1, rows_2, time_2: (time_2 - time_1) / (rows_2 - rows_1),
+            "That is the cost of one row; the fixed cost is the time that no rows would take.",
+        ),
     ),
     hints=(
         "Two unknowns, a fixed cost and a cost per row; two timings.",
         "Cost per row: the difference of the times over the difference of the rows.",
-        "answer = time_1 - (time_2 - time_1) / (rows_2 - rows_1) * rows_1",
+        "`per_row = (time_2 - time_1) / (rows_2 - rows_1)`",
     ),
     solution=lambda rows_1, time_1, rows_2, time_2: (
         f"{(time_2 - time_1) / (rows_2 - rows_1):.4f} µs a row "

@@ -28,6 +28,7 @@ G4 = Exercise(
     kind="number",
     unit="tokens",
     points=0,
+    whole=True,
     expected=1 / (820e9 / 197e12 - 2 / 2048),
     mistakes=(
         Mistake(197e12 / 820e9, "That is the limit for very wide matrices; here 1/D + 1/F counts."),

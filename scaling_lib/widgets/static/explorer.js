@@ -107,9 +107,17 @@
     return value === null ? "none" : Number.isFinite(value) ? "some" : "never";
   }
 
+  function sayOf(data, values) {
+    return data.says.find((s) => Object.keys(s.when).every((name) => kindOf(values[name]) === s.when[name]));
+  }
+
   function sentenceOf(data, values) {
-    const say = data.says.find((s) => Object.keys(s.when).every((name) => kindOf(values[name]) === s.when[name]));
-    return fill(say.text, values);
+    return fill(sayOf(data, values).text, values);
+  }
+
+  /* A state of which the sentence can only say that something is not there. */
+  function isVoid(data, state) {
+    return Object.values(sayOf(data, evaluate(data, state)).when).includes("none");
   }
 
   function needs(made) {
@@ -137,6 +145,13 @@
       if (!(c.name in state)) continue;
       const input = figure.querySelector(`[name="${c.name}"]`);
       input.value = input.type === "range" ? c.stops.indexOf(state[c.name]) : state[c.name];
+    }
+  }
+
+  /* The first menu leads; what the others offer in vain beside it is greyed. */
+  function greyOptions(data, figure, state) {
+    for (const menu of [...figure.querySelectorAll("select")].slice(1)) {
+      for (const option of menu.options) option.disabled = isVoid(data, { ...state, [menu.name]: option.value });
     }
   }
 
@@ -193,8 +208,9 @@
     function update() {
       const state = stateOf(data, figure);
       showReadings(figure, state);
-      if (ask) ask(state);
-      else show(evaluate(data, state), state);
+      if (ask) return ask(state);
+      greyOptions(data, figure, state);
+      show(evaluate(data, state), state);
     }
 
     setControls(data, figure, data.state);     // browsers keep a form's old values across a reload

@@ -1,0 +1,140 @@
+"""The HLO reader refuses text that is cut, odd or of several modules, instead of misreading it."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hlo_texts import X, loop, module
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaling_lib.referee.hlo import HloError, collectives_in, flops_in
+from scaling_lib.units import ScalingError
+
+DATA = Path(__file__).parent / "data" / "hlo"
+MESH = {"X": 4, "Y": 2}
+
+
+def test_text_cut_off_anywhere_is_refused():
+    whole = (DATA / "scatter_v5e_jax0.12.0.1_libtpu0.0.50.1.hlo").read_text()
+    assert collectives_in(whole, MESH)
+    for cut in range(0, len(whole.rstrip()) - 1, 97):
+        with pytest.raises(HloError):
+            collectives_in(whole[:cut], MESH)
+
+
+@given(st.data())
+def test_text_with_a_hole_gives_an_answer_or_a_refusal_and_nothing_else(data):
+    whole = (DATA / "nested_v5e_jax0.10.2_libtpu0.0.42.1.hlo").read_text()
+    start = data.draw(st.integers(0, len(whole)))
+    holed = whole[:start] + whole[start + data.draw(st.integers(1, 200)) :]
+    for read in (collectives_in, flops_in):
+        with contextlib.suppress(HloError):
+            read(holed)
+
+
+def test_text_with_a_line_missing_is_refused():
+    lines = loop().splitlines()
+    for k, line in enumerate(lines):
+        if line.strip() and not line.startswith("}"):
+            with pytest.raises(HloError):
+                collectives_in("\n".join(lines[:k] + lines[k + 1 :]))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "empty"),
+        ("hello", "starts with 'HloModule'"),
+        ("module @jit_f { stablehlo.add }", "StableHLO"),
+        (module("  ROOT %x = f32[8,4]{1,0} parameter(zero)"), "line 5: not an HLO"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} frobnicate"), "line 6"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%z), replica_groups={}"), "%z is used"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} fusion(%x), calls=%gone"), "%gone is called"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={{0,9}}"), "outside the module's 8"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={{0,1},{1,2}}"), "a device twice"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups=<weird>"), "no form known"),
+        (module("  ROOT %x = zz9[8,4]{1,0} parameter(0)") + "x", None),
+    ],
+)
+def test_malformed_text_is_refused_with_the_reason(text, says):
+    if says is None:
+        assert collectives_in(text) == []
+        return
+    with pytest.raises(HloError, match=says):
+        collectives_in(text)
+
+
+GATHER = "  ROOT %g = f32[16,4]{1,0} all-gather(%x), replica_groups=[4,2]<=[8], dimensions={0}"
+SCATTER = "  ROOT %s = f32[2,4]{1,0} reduce-scatter(%x), replica_groups=[2,4]<=[8], dimensions={0}, to_apply=%add"
+PERMUTE = "  ROOT %p = f32[8,4]{1,0} collective-permute(%x), source_target_pairs={{0,1}}"
+START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather", "}) all-gather-start")
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "instead", "says"),
+    [
+        (GATHER, "replica_groups=[4,2]<=[8], dimensions={0}", "repl", "no attribute.*'repl'"),
+        (GATHER, "replica_groups=[4,2]<=[8], ", "", "all-gather without replica_groups="),
+        (GATHER, "[4,2]<=[8]", "", "replica groups '' are in no form"),
+        (GATHER, "[4,2]<=[8]", "[2,4]<=[8]", "does not fit groups"),
+        (GATHER, "[4,2]<=[8]", "{{0,1},{2,3,4}}", "does not fit groups"),
+        (GATHER, "f32[16,4]", "f32[8,8]", "does not fit groups"),
+        (GATHER, "f32[16,4]", "bf16[16,4]", "does not fit groups"),
+        (GATHER, ", dimensions={0}", "", "without dimensions="),
+        (GATHER, "={0}", "={0", "brackets do not match"),
+        (GATHER, "={0}", '={0}, metadata={op_name="a', "inside quotes"),
+        (GATHER, "={0}", "={0}, dimensions={1}", "second of its name"),
+        (GATHER, "(%x)", "(%x, , %x)", "nothing stands between"),
+        (GATHER, "(%x)", "()", "all-gather of nothing"),
+        (START, "f32[16,4]", "f32[32,4]", "does not fit groups"),
+        (SCATTER, "f32[2,4]", "f32[4,4]", "does not fit groups"),
+        (SCATTER, "(%x)", "()", "reduce-scatter of nothing"),
+        (PERMUTE, ", source_target_pairs={{0,1}}", "", "without source_target_pairs="),
+        (PERMUTE, "{{0,1}}", "{}", "no pairs of devices"),
+        (PERMUTE, "{{0,1}}", "{{0,1},{2}}", "no pairs of devices"),
+        (PERMUTE, "{{0,1}}", "{{0,8}}", r"\[8\] name a device outside"),
+        (PERMUTE, "ROOT %p", "ROOT %x", "%x is defined twice in %main"),
+        (PERMUTE, "  ROOT", "  ROOT %q = f32[8,4]{1,0} negate(%x)\n  ROOT", "a second ROOT in %main"),
+    ],
+)
+def test_a_collective_that_is_cut_or_odd_is_refused(whole, part, instead, says):
+    assert len(collectives_in(module(X + whole), MESH)) == 1 and whole.count(part) == 1
+    with pytest.raises(HloError, match=says):
+        collectives_in(module(X + whole.replace(part, instead)), MESH)
+
+
+def test_a_dot_without_its_dimensions_is_refused():
+    with pytest.raises(HloError, match="dot without lhs_contracting_dims="):
+        flops_in(module(X + "  ROOT %y = f32[4,4]{1,0} dot(%x, %x), rhs_contracting_dims={0}"))
+
+
+def test_a_conditional_without_branches_is_refused():
+    with pytest.raises(HloError, match="conditional without branch_computations="):
+        collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} conditional(%x, %x), true_computation=%main"))
+
+
+def test_several_modules_or_entries_in_one_text_are_refused():
+    one, helper = module(X + GATHER), "%f (x: f32[8,4]) -> f32[8,4] {\n  ROOT %x = f32[8,4]{1,0} parameter(0)\n}\n"
+    with pytest.raises(HloError, match="another HloModule begins"):
+        collectives_in(one + "\n" + one)
+    with pytest.raises(HloError, match="a second ENTRY"):
+        collectives_in(one + one[one.index("ENTRY") :].replace("%main", "%other"))
+    with pytest.raises(HloError, match="%f is defined twice"):
+        collectives_in(module(X + GATHER, before=helper + helper))
+
+
+def test_a_mesh_of_another_size_is_refused():
+    with pytest.raises(HloError, match="X=3 has 3 devices, the program was compiled for 8"):
+        collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} negate(%x)"), mesh={"X": 3})
+    with pytest.raises(ScalingError, match=r"X: got 8\.0"):
+        collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} negate(%x)"), mesh={"X": 8.0})
+
+
+def test_lowered_programs_and_other_objects_are_refused():
+    import jax
+
+    with pytest.raises(HloError, match="lowered, not compiled"):
+        collectives_in(jax.jit(lambda x: x).lower(1.0))
+    with pytest.raises(HloError, match="got int"):
+        flops_in(3)
