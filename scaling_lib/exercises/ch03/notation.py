@@ -30,7 +30,7 @@ Q1 = Exercise(
     hints=(
         "What one chip holds, times the number of chips.",
         "A chip holds d/x rows of f numbers, two bytes each; there are x·y·z chips.",
-        "answer = 2 * d / x * f * (x * y * z) / 1e6",
+        "`answer = 2 * d / x * f * (x * y * z) / 1e6`",
     ),
     solution=lambda d, f, x, y, z: (
         f"{2 * d * f / x / 1e6:.4g} MB on each of {x * y * z} chips: {2 * d * f * y * z / 1e6:.5g} MB, {y * z} copies."
@@ -106,7 +106,7 @@ Q3 = Exercise(
     hints=(
         "Read the places like digits of a number, the first-named axis being the leading digit.",
         "Start with 0; for each axis multiply by its size and add the place.",
-        "for axis in axes: number = number * sizes[axis] + place[axis]",
+        "`for axis in axes: number = number * sizes[axis] + place[axis]`",
     ),
     solution="number = 0, then number = number · size + place for each axis in the order of the subscripts.",
     teaches="ch03-notation",
@@ -130,7 +130,7 @@ Q3 = Exercise(
         hints=(
             "Read the places like digits of a number, the first-named axis being the leading digit.",
             "Z is the slowest: a step along it skips |X| · |Y| = 8 blocks.",
-            "(z * 2 + x) * 4 + y",
+            "`(z * 2 + x) * 4 + y`",
         ),
         solution="(1 · 2 + 1) · 4 + 2 = 14.",
         teaches="ch03-notation",
@@ -162,7 +162,7 @@ Q4 = Exercise(
     hints=(
         "Subscripts of I and K pass through.",
         "J is cut over X in both: that leaves the result unreduced over X.",
-        "C[I_?, K_?]{U_?}",
+        "`C[I_?, K_?]{U_?}`",
     ),
     source="case 3 over X; Y and Z pass through",
     solution="I keeps Z, K keeps Y, and the sums over J remain to be added over X: C[I_Z, K_Y]{U_X}.",

@@ -84,7 +84,7 @@ Q10 = Exercise(
     hints=(
         "Set the time of the local product equal to that of the reduce-scatter.",
         "Arithmetic: 2·I·J·K/(n·peak). Reduce-scatter: (n − 1)/n · 2·I·K over two links. I and K cancel.",
-        "J = (n - 1) * peak / (2 * link)",
+        "`J = (n - 1) * peak / (2 * link)`",
     ),
     solution=lambda peak, link, n: (
         f"J = (n − 1) · peak / 2W = {n - 1} · {peak / 1e12:.0f} T / {2 * link / 1e9:.0f} G "
@@ -136,7 +136,7 @@ Q11 = Exercise(
     hints=(
         "Reduce the result, or gather weights and results: which moves less?",
         "Reduce: 2 · 2BF bytes. Gather both: 2DF + 2BF. A ring moves (n − 1)/n of that over two links.",
-        "answer = min(4 * b * f, 2 * d * f + 2 * b * f) * (n - 1) / n / (2 * link) * 1e6",
+        "`answer = min(4 * b * f, 2 * d * f + 2 * b * f) * (n - 1) / n / (2 * link) * 1e6`",
     ),
     solution=lambda b, d, f, n, link: "reduce: {:.4g} µs, gather both: {:.4g} µs.".format(*_ways_us(b, d, f, n, link)),
     teaches="ch03-choose",

@@ -48,7 +48,7 @@ Q5 = Exercise(
     hints=(
         "Which part of the array do the chips of one ring gather?",
         "V = 2·i·j/y bytes; (x − 1)/x of it comes in over two links.",
-        "answer = 2 * i * j / y * (x - 1) / x / (2 * link) * 1e6",
+        "`answer = 2 * i * j / y * (x - 1) / x / (2 * link) * 1e6`",
     ),
     solution=lambda i, j, x, y, link: (
         f"V = {2 * i * j / y / 1e6:.4g} MB; {x - 1}/{x} of it over two links: "
@@ -131,7 +131,7 @@ Q6 = Exercise(
     hints=(
         "Bytes into the chip with the fewest links, and hops from the farthest chip.",
         "(n − 1)/n of the bytes over two links on a ring, one on a line; n // 2 hops or n − 1.",
-        "return max(nbytes * (n - 1) / n / ways / link, hops * hop)",
+        "`return max(nbytes * (n - 1) / n / ways / link, hops * hop)`",
     ),
     solution="max((n − 1)/n · V / (2W), ⌊n/2⌋ hops) on a ring; V/W instead of V/2W and n − 1 hops on a line.",
     teaches="ch03-gather",
@@ -159,7 +159,7 @@ Q6 = Exercise(
         hints=(
             "Bytes, or hops?",
             "Bytes: 8/9 of 90 kB over two links of 45 GB/s. Hops: half-way round, 1 µs each.",
-            "max(0.89 µs, 4 µs)",
+            "`max(0.89 µs, 4 µs)`",
         ),
         solution="The bytes take 0.89 µs, the four hops 4 µs: 4 µs.",
         teaches="ch03-gather",
@@ -222,7 +222,7 @@ Q7 = Exercise(
     hints=(
         "On a line: how many blocks must cross the middle?",
         "Line: chips of one half times chips of the other, (n // 2) · (n − n // 2). Ring: half of that, two ways lead.",
-        "return n * n // 4 / (2 if wraps else 1)",
+        "`return n * n // 4 / (2 if wraps else 1)`",
     ),
     solution="⌊n²/4⌋ blocks cross the middle of a line; on a ring two links join the halves, so half of that.",
     teaches="ch03-exchange",
@@ -246,7 +246,7 @@ Q7 = Exercise(
         hints=(
             "How many blocks must go from one half of the ring to the other?",
             "6 · 6 blocks, over the two links that join the halves.",
-            "answer = 36 / 2",
+            "`answer = 36 / 2`",
         ),
         solution="6 · 6 blocks cross, over two links: 18.",
         teaches="ch03-exchange",
