@@ -12,6 +12,7 @@ from scaling_lib.plotting import style
 
 STYLE = """<style>
 .sl-animation { margin: 1em 0; max-width: 36rem; }
+.sl-animation figcaption { overflow-wrap: anywhere; }
 .sl-animation svg { display: block; width: 100%; height: auto; }
 .sl-animation .sl-title { font-weight: 600; text-align: left; margin: 0 0 0.4em; }
 .sl-animation .sl-shot { display: none; }

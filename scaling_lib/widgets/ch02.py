@@ -24,7 +24,7 @@ def slice_explorer():
     """Chip × lengths of three axes × array × target: links, rings, hosts, and the time to move the array.
 
     >>> slice_explorer().describe({"x": 3, "y": 5})[:33]
-    'TPU v5e has no slice of 3 × 5 × 1'
+    'TPU v5p has no slice of 3 × 5 × 4'
     """
     return Display(_explorer())
 
@@ -36,11 +36,11 @@ def _explorer():
         name="ch02-slice",
         title="Inside a slice an array moves over several links at once; outside it, over a thin straw",
         controls=(
-            Control("chip", "Chip", CHIPS, "tpu-v5e", titles),
+            Control("chip", "Chip", CHIPS, "tpu-v5p", titles),
             Control("to", "Send it to", WHERE, "farthest", ("a neighbour", "the farthest chip")),
             Control("x", "Axis X (chips)", LENGTHS, 4),
             Control("y", "Axis Y (chips)", LENGTHS, 4),
-            Control("z", "Axis Z (chips; 1 on a 2D torus)", LENGTHS, 1),
+            Control("z", "Axis Z (chips; 1 on a 2D torus)", LENGTHS, 4),
             Control("size", "Array (kB)", KILOBYTES, 20000),
         ),
         tables=TABLES,

@@ -4,9 +4,12 @@ import random
 
 import pytest
 
-from scaling_lib.widgets import ch01
+from scaling_lib.widgets import ch01, ch02
 
-EXPLORERS = {"chapters/ch01_rooflines.html": [ch01.roofline_explorer]}
+EXPLORERS = {
+    "chapters/ch01_rooflines.html": [ch01.roofline_explorer],
+    "chapters/ch02_accelerators.html": [ch02.slice_explorer],
+}
 SHOW = """(figure, states) => states.map((state) => { figure.slSet(state); return figure.slState; })"""
 
 
