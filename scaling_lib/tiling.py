@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scaling_lib.units import ScalingError, bytes_per_element, plain, positive, sealed
-from scaling_lib.work import default
+from scaling_lib.work import dtype_or
 
 SUM_BYTES = 4.0  # sums are kept in f32
 
@@ -128,4 +128,4 @@ def walk_tiles(x, w, tile_m, tile_n, tile_k):
 
 
 def _widths(x, w, out):
-    return tuple(bytes_per_element(dtype) for dtype in (x, default(w, x), default(out, x)))
+    return tuple(bytes_per_element(dtype) for dtype in (x, dtype_or(w, x), dtype_or(out, x)))

@@ -85,6 +85,7 @@ class Reason(enum.IntEnum):
     TOO_LARGE = 5
     TOO_SMALL = 6
     MASKED = 7  # masked already when it was given
+    NOT_DIVISIBLE = 8  # by the chips that share it
 
     @property
     def says(self):

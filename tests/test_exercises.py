@@ -326,6 +326,30 @@ def test_a_sharding_is_read_by_meaning():
     assert check_exercise(e, 3).status == "fail"
 
 
+def test_equivalent_shardings_are_right_and_unreadable_ones_told_where():
+    e = a_number(
+        kind="sharding",
+        unit="",
+        inputs={},
+        draw=None,
+        expected="A[I, J_XY] * B[J_XY, K] -> C[I, K]{U_XY}",
+        mistakes=(Mistake("A[I, J_XY] * B[J_XY, K] -> C[I, K]", "sums"), Mistake("C[I, K]{U_XY}", "operands")),
+    )
+    same = ("A[I,J_{XY}]*B[J_{XY},K]->C[I,K]{U_{YX}}", "A[I, J_{X,Y}] · B[J_XY, K] → C[I, K] {U_YX}")
+    assert faults(e) == [] and all(check_exercise(e, text).passed for text in same)
+    assert (
+        check_exercise(e, "A[I, J_YX] * B[J_XY, K] -> C[I, K]{U_XY}").message == "not yet."
+    )  # another order of blocks
+    assert check_exercise(e, "A[I, J_{XY}] @ B[J_XY, K] -> C[I, K]").hint == "sums"
+    twice = check_exercise(e, "C[I_X, K_X]")
+    assert (
+        twice.status == "fail"
+        and "axis X shards both I and K of C" in twice.message
+        and "character 10" in twice.message
+    )
+    assert "here should be" in check_exercise(e, "split it over X").message
+
+
 # ------------------------------------------------------------------------------------------- code
 def right_batch(p, w, d, f):
     share = w / p - 1 / d - 1 / f

@@ -206,8 +206,8 @@ def test_every_program_of_the_book_has_its_recorded_report(no_compiler, name):
 
 @needs_compiler
 def test_a_recorded_report_says_what_the_compiler_says():
-    for name, program in PROGRAMS.items():
-        fresh, kept = program.compile(), report.from_json((report.RECORDED / f"{name}.json").read_text(), "test")
+    for name in ("ch01_split_matmul", "ch03_case3_scatter_rows_v5e", "ch03_permute_tpu7x"):
+        fresh, kept = PROGRAMS[name].compile(), report.from_json((report.RECORDED / f"{name}.json").read_text(), "test")
         assert (fresh.collectives, fresh.flops, fresh.mesh) == (kept.collectives, kept.flops, kept.mesh)
         assert fresh.memory.arguments_bytes == kept.memory.arguments_bytes
         assert fresh.program_hash == kept.program_hash
@@ -312,8 +312,8 @@ def test_two_processes_compile_at_once_and_agree():
 @needs_compiler
 def test_the_recorder_checks_and_writes(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(cli, "RECORDED", tmp_path)
-    assert cli.main(["--check"]) == 1 and "differs" in capsys.readouterr().out
-    assert cli.main([]) == 0 and "recorded" in capsys.readouterr().out
+    assert cli.main(["--check", "ch01_split_matmul"]) == 1 and "differs" in capsys.readouterr().out
+    assert cli.main(["ch01_split_matmul"]) == 0 and "recorded" in capsys.readouterr().out
     assert cli.main(["--check", "ch01_split_matmul"]) == 0 and "unchanged" in capsys.readouterr().out
 
 

@@ -40,11 +40,12 @@
     return { status: "wrong", says: "" };
   }
 
-  // A sharding's text without spaces and needless braces.
-  const plain = (text) => String(text).replace(/\s+/g, "").replace(/(?<=_)\{([^}]*)\}/g, (braced, inner) => {
-    const names = inner.split(",");
-    return names.every((name) => name.length === 1) ? names.join("") : braced;
-  });
+  // A sharding's text without spaces and needless braces, and with plain signs, as plain_sharding in Python makes it.
+  const plain = (text) => String(text).replace(/\s+/g, "").replace(/[·@×]/g, "*").replace(/→/g, "->")
+    .replace(/(?<=_)\{([^}]*)\}/g, (braced, inner) => {
+      const names = inner.split(",");
+      return names.every((name) => name.length === 1) || /^[A-Z]+$/.test(inner) ? names.join("") : braced;
+    });
 
   // What was typed, read: {answer} or {ask} or {error}.
   function read(spec, text) {

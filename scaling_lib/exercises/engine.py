@@ -14,6 +14,7 @@ from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.grammar import parse_answer
 from scaling_lib.exercises.marking import is_marked, whose
 from scaling_lib.exercises.registry import exercise
+from scaling_lib.exercises.shardings import plain_sharding, spellings, unreadable
 from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, next_whole, of_inputs, shown, too_near
 from scaling_lib.units import ScalingError
 
@@ -193,30 +194,19 @@ def letter(i: int) -> str:
 def _sharding(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     if type(answer) is not str:
         return Verdict(e.key, "fail", "write the sharding as text, for instance 'C[I_X, K]'.")
-    right = {plain_sharding(text) for text in (e.expected_for(values), *e.accepts)}
+    expected = e.expected_for(values)
     wrote = plain_sharding(answer)
-    return _text_verdict(e, e.expected_for(values) if wrote in right else wrote, e.expected_for(values), values)
-
-
-def plain_sharding(text: str) -> str:
-    """A sharding's text with spaces and needless braces left out.
-
-    >>> plain_sharding("C[ I_{X}, K ]"), plain_sharding("A[I_{X,Y}, J]")
-    ('C[I_X,K]', 'A[I_XY,J]')
-    """
-
-    def bare(match: re.Match[str]) -> str:
-        names = match[1].split(",")
-        return "".join(names) if all(len(name) == 1 for name in names) else match[0]
-
-    return re.sub(r"(?<=_)\{([^}]*)\}", bare, re.sub(r"\s+", "", text))
+    if any(wrote in spellings(text) for text in (expected, *e.accepts)):
+        return _text_verdict(e, expected, expected, values)
+    says = unreadable(answer)
+    return Verdict(e.key, "fail", f"that cannot be read: {says}") if says else _text_verdict(e, wrote, expected, values)
 
 
 def _text_verdict(e: Exercise, answer: str, expected: str, values: dict[str, Any]) -> Verdict:
     if answer == expected:
         return Verdict(e.key, "pass", "right.")
-    same = plain_sharding if e.kind == "sharding" else str
-    says = next((m.says for m in e.mistakes if same(of_inputs(m.value, values)) == answer), "")
+    forms = spellings if e.kind == "sharding" else lambda text: [str(text)]
+    says = next((m.says for m in e.mistakes if answer in forms(of_inputs(m.value, values))), "")
     return Verdict(e.key, "fail", "not yet.", says)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from scaling_lib.exercises import diagnosis
-from scaling_lib.exercises.engine import plain_sharding
 from scaling_lib.exercises.factors import unit_factors
 from scaling_lib.exercises.registry import exercise
+from scaling_lib.exercises.shardings import plain_sharding, spellings
 from scaling_lib.exercises.spec import Exercise, of_inputs
 
 
@@ -44,7 +44,7 @@ def page_spec(key: str) -> dict[str, Any]:
         "ratios": [told._asdict() for told in diagnosis.ratios(values, e.chapter, e.unit)] if is_number else [],
         "hints": list(whole.hints),
         "choices": list(e.choices),
-        "accepts": [plain_sharding(text) for text in (expected, *e.accepts)] if e.kind == "sharding" else [],
+        "accepts": _accepted(e, expected),
         "points": whole.points,
         "level": whole.level,
         "minutes": whole.minutes,
@@ -58,3 +58,10 @@ def page_spec(key: str) -> dict[str, Any]:
 
 def _plain(e: Exercise, text: str) -> str:
     return plain_sharding(text) if e.kind == "sharding" else text
+
+
+def _accepted(e: Exercise, expected: str) -> list[str]:
+    """Every text that a sharding answer may be, for the page compares texts."""
+    if e.kind != "sharding":
+        return []
+    return list(dict.fromkeys(form for text in (expected, *e.accepts) for form in spellings(text)))

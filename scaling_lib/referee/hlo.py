@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class Collective:
     group_size: int = 1
     arrays: int = 1  # more than one where XLA merged several into one
     note: str = ""
+    pairs: tuple = field(default=(), compare=False)  # (sender, receiver) of a permute
 
     def __repr__(self):
         axes = "?" if self.axes is None else ", ".join(self.axes) or "-"
@@ -71,7 +72,7 @@ class FlopCount:
         return f"{self.counted:,} FLOPs a device{missing}"
 
 
-def _whole(read):
+def complete(read):
     """Say of text in which an instruction lacks a part that it is incomplete."""
 
     @functools.wraps(read)
@@ -101,7 +102,7 @@ def hlo_text(compiled_or_text):
     return compiled_or_text.as_text()
 
 
-@_whole
+@complete
 def collectives_in(compiled_or_text, mesh=None):
     """Collectives that one device takes part in, in program order, loops multiplied out.
 
@@ -134,7 +135,7 @@ def collectives_in(compiled_or_text, mesh=None):
         op = ins.opcode.removesuffix("-start")
         if op not in COLLECTIVES or _is_later_part(inside):
             continue
-        collective = _collective(op, ins, inside, module.n_devices, sizes)
+        collective = _collective(op, ins, inside, module, sizes)
         if visit.in_branch:
             collective = replace(collective, note=_join(collective.note, "in one branch of a conditional"))
         found.append(replace(collective, times=visit.times))
@@ -153,7 +154,7 @@ def _is_later_part(computation):
     return "AsyncCollectiveDone" in targets or computation.name.startswith("async_collective_fusion")
 
 
-def _collective(op, ins, inside, n_devices, sizes):
+def _collective(op, ins, inside, module, sizes):
     arrays = [a for name in ins.operands for a in inside[name].arrays]
     if not arrays:
         raise HloError(f"%{ins.name}: {ins.opcode} of nothing: the text is incomplete")
@@ -165,12 +166,12 @@ def _collective(op, ins, inside, n_devices, sizes):
             note += f", padded to {padded[0]}"
     if op == "collective-permute":
         arrays = arrays[:1] if len(arrays) == 4 and arrays[-1].dtype == "s32" else arrays  # in-place form
-        groups, group_size = pairs_of(ins, n_devices), 1
+        groups, group_size = pairs_of(ins, module.n_devices), 1
         axes = axes_of_pairs(groups, sizes)
-        if _sends_padding(ins, inside):
+        if _sends_padding(ins, inside, module):
             note = "rows that padding left on the neighbour"
     else:
-        groups = groups_of(ins, n_devices)
+        groups = groups_of(ins, module.n_devices)
         group_size = max(len(g) for g in groups)
         if ins.opcode.removesuffix("-start") in ("all-gather", "reduce-scatter"):
             check_shapes(ins, arrays, groups)
@@ -184,17 +185,25 @@ def _collective(op, ins, inside, n_devices, sizes):
     nbytes = -(-whole * sum(a.elements * bits_per_element(a.dtype) for a in arrays) // 8)
     dtype = "/".join(dict.fromkeys(a.dtype for a in arrays))
     merged = 1 if op == "all-to-all" else len(arrays)  # its tuple form is one array in pieces
-    return Collective(op, elements, nbytes, axes, 1, dtype, group_size, merged, note)
+    pairs = tuple(groups) if op == "collective-permute" else ()
+    return Collective(op, elements, nbytes, axes, 1, dtype, group_size, merged, note, pairs)
 
 
-def _sends_padding(ins, inside):
+def _sends_padding(ins, inside, module):
+    """Whether a permute sends what a padded all-reduce-scatter made: rows of the neighbour's part."""
     source = inside[ins.operands[0]]
     if source.opcode == "slice":
         source = inside[source.operands[0]]
-    return source.opcode == "fusion" and (source.callee("calls") or "").startswith("all-reduce-scatter")
+    called = source.callee("calls") if source.opcode == "fusion" else None
+    if not called or not called.startswith("all-reduce-scatter"):
+        return False
+    fused = module[called]
+    reduced = [a for i in fused.instructions.values() if i.opcode == "all-reduce" for a in i.arrays]
+    given = [a for p in fused.parameters for a in p.arrays]
+    return sum(a.elements for a in reduced) > sum(a.elements for a in given)
 
 
-@_whole
+@complete
 def flops_in(compiled_or_text):
     """FLOPs of matrix products and convolutions on one device, loops multiplied out; element-wise work is left out.
 
@@ -220,7 +229,7 @@ def flops_in(compiled_or_text):
     counted, missing = 0, []
     for visit in visits(parse_module(hlo_text(compiled_or_text))):
         ins = visit.instruction
-        flops = _flops(ins, visit.computation)
+        flops = flops_of(ins, visit.computation)
         if flops is None:
             missing.append(ins.opcode if ins.opcode in _NO_RULE else f"custom call {_target(ins)}")
         elif flops and visit.times is None:
@@ -242,7 +251,7 @@ _NO_RULE = {"cholesky", "fft", "ragged-dot", "scaled-dot", "triangular-solve"}  
 _GEMMS = ("__onednn$matmul", "__cublas$gemm", "__cublas$lt$matmul", "__cublas$lt$matmul$f8")
 
 
-def _flops(ins, inside):
+def flops_of(ins, inside):
     """FLOPs of one instruction; None where they are not known."""
     if ins.opcode == "dot":
         lhs = inside[ins.operands[0]].arrays[0]

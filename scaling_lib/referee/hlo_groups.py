@@ -14,11 +14,14 @@ from scaling_lib.referee.hlo_text import HloError
 def groups_of(ins, n_devices):
     mesh = re.search(r"replica_groups=(mesh\[.*?\](?:, device_ids=\(.*?\))? \{.*?\})(?:,|$)", ins.attrs)
     text = mesh[1] if mesh else ins.needs("replica_groups")
-    groups = parse_groups(text, n_devices)
+    try:
+        groups = parse_groups(text, n_devices)
+    except HloError as error:
+        raise HloError(f"line {ins.line}: %{ins.name}: {error}") from None
     devices = [d for g in groups for d in g]
     _check_devices(ins, devices, n_devices)
     if len(set(devices)) < len(devices):
-        raise HloError(f"%{ins.name}: groups {text} name a device twice")
+        raise HloError(f"line {ins.line}: %{ins.name}: groups {text} name a device twice")
     return groups
 
 
@@ -57,7 +60,10 @@ def parse_groups(text, n_devices):
     text = text.strip()
     iota = re.fullmatch(r"\[(\d+),(\d+)\](<=\[.*)", text)
     if iota:
-        return _iota(iota[3]).reshape(int(iota[1]), int(iota[2])).tolist()
+        n, size, devices = int(iota[1]), int(iota[2]), iota_devices(iota[3])
+        if n * size != devices.size:
+            raise HloError(f"replica groups {text!r}: {n} groups of {size} for {devices.size} devices")
+        return devices.reshape(n, size).tolist()
     if text.startswith("mesh["):
         return _mesh_groups(text)
     if re.fullmatch(r"\{(\{[\d,\s]*\},?\s*)*\}", text):
@@ -66,13 +72,16 @@ def parse_groups(text, n_devices):
     raise HloError(f"replica groups {text!r} are in no form known here")
 
 
-def _iota(text):
+def iota_devices(text):
+    """Device numbers in the order that `<=[2,4]T(1,0)` writes them."""
     match = re.fullmatch(r"<=\[([\d,]+)\](?:T\(([\d,]+)\))?", text)
     if not match:
         raise HloError(f"device list {text!r} is in no form known here")
     dims = [int(d) for d in match[1].split(",")]
-    devices = np.arange(math.prod(dims)).reshape(dims)
-    return devices.transpose([int(p) for p in match[2].split(",")]) if match[2] else devices
+    order = [int(p) for p in match[2].split(",")] if match[2] else list(range(len(dims)))
+    if sorted(order) != list(range(len(dims))):
+        raise HloError(f"device list {text!r}: T({match[2]}) is no order of {len(dims)} dimensions")
+    return np.arange(math.prod(dims)).reshape(dims).transpose(order)
 
 
 def _mesh_groups(text):
@@ -81,12 +90,17 @@ def _mesh_groups(text):
     devices = np.arange(math.prod(sizes.values()))
     listed = re.match(r", device_ids=\((.*?)\) \{", rest)
     if listed and listed[1].startswith("["):
-        devices = _iota("<=" + listed[1]).ravel()
+        devices = iota_devices("<=" + listed[1]).ravel()
     elif listed:
         devices = np.array([int(d) for d in listed[1].split(",")])
+    if len(devices) != math.prod(sizes.values()):
+        raise HloError(f"replica groups {text!r}: {len(devices)} device ids for a mesh of {math.prod(sizes.values())}")
+    unknown = [name for name, *_ in _wanted_axes(rest) if name not in sizes]
+    if unknown:
+        raise HloError(f"replica groups {text!r}: no axis {unknown[0]!r} in the mesh {', '.join(sizes)}")
     # A sub-axis 'a':(p)k is the middle of axis a split into (p, k, rest): split every axis so, and pick the parts.
     shape, grouped = [], {}
-    wanted = re.findall(r"'?([\w.-]+)'?(?::\((\d+)\)(\d+))?", rest[rest.rindex("{") + 1 : rest.rindex("}")])
+    wanted = _wanted_axes(rest)
     for name, n in sizes.items():
         parts = [(int(p), int(k)) for w, p, k in wanted if w == name and p]
         cuts = sorted({1, n, *(p for p, _ in parts), *(p * k for p, k in parts)})
@@ -99,6 +113,10 @@ def _mesh_groups(text):
     outer = [k for k in range(len(shape)) if k not in grouped]
     size = math.prod(shape[k] for k in inner)
     return devices.reshape(shape).transpose(outer + inner).reshape(-1, size).tolist()
+
+
+def _wanted_axes(rest):
+    return re.findall(r"'?([\w.-]+)'?(?::\((\d+)\)(\d+))?", rest[rest.rindex("{") + 1 : rest.rindex("}")])
 
 
 def pairs_of(ins, n_devices):

@@ -59,6 +59,7 @@ class Instruction:
     attrs: str  # everything after them
     values: dict[str, str]  # the same, by key
     is_tuple: bool = False
+    line: int = 0
 
     def attr(self, key):
         """Value of ``key=``, or None."""
@@ -206,7 +207,7 @@ def _check_root(computation, number):
 
 def _add(computation, statement, number):
     try:
-        instruction, is_root = _instruction(statement)
+        instruction, is_root = _instruction(statement, number)
     except (HloError, ValueError, IndexError) as error:
         raise HloError(f"line {number}: not an HLO instruction ({error}): {statement[:80]!r}") from None
     if instruction.name in computation.instructions:
@@ -218,7 +219,7 @@ def _add(computation, statement, number):
         computation.root = instruction
 
 
-def _instruction(statement):
+def _instruction(statement, number):
     head = _INSTRUCTION.match(statement)
     if not head:
         raise HloError("no name")
@@ -236,10 +237,12 @@ def _instruction(statement):
     closing = _matching(rest, opening)
     argument = rest[opening + 1 : closing]
     attrs = rest[closing + 1 :].removeprefix(",").lstrip()
+    if "devices=[" in attrs:
+        _check_tiles(attrs)
     if call[1] == "parameter":
         int(argument)
     names = () if call[1] in ("constant", "parameter", "iota") else _operand_names(argument)
-    instruction = Instruction(head[2], call[1], arrays, names, argument, attrs, _attributes(attrs), is_tuple)
+    instruction = Instruction(head[2], call[1], arrays, names, argument, attrs, _attributes(attrs), is_tuple, number)
     return instruction, bool(head[1])
 
 
@@ -251,6 +254,22 @@ def _attributes(text):
             raise HloError(f"no attribute, or a second of its name: {piece[:40]!r}")
         values[match[1]] = match[2].strip()
     return values
+
+
+_TILES = re.compile(r"devices=\[([\d,]+)\](<=\[([\d,]+)\]|[\d,]+)")
+
+
+def _check_tiles(attrs):
+    """Refuse a sharding whose tiles are not as many as its devices; XLA's own parser took it and crashed much later."""
+    for tiles, devices, iota in _TILES.findall(attrs):
+        n = _product(tiles)
+        has = _product(iota) if iota else len(devices.strip(",").split(","))
+        if n != has:
+            raise HloError(f"sharding devices=[{tiles}]{devices}: {n} tiles for {has} devices")
+
+
+def _product(text):
+    return Array("", _dims(text)).elements
 
 
 def _dims(text):

@@ -7,6 +7,9 @@ import jax
 from jax import ShapeDtypeStruct
 from jax.sharding import PartitionSpec as P
 
+from scaling_lib.referee import sharded
+from scaling_lib.referee.cases import CASES, TOPOLOGIES, case_plan
+
 
 def split_matmul(x, w):
     """X[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]: each device multiplies its part of D; the parts must be added over Y."""
@@ -67,3 +70,18 @@ PROGRAMS = {
         out_shardings=P("X"), mesh={"X": 16}, topology="v5e:4x4",
     ),
 }  # fmt: skip
+
+
+def _case(name, topology):
+    """One case of chapter 3 on one slice."""
+    plan = case_plan(name)
+    *in_specs, out_specs = sharded.specs(plan)
+    return Program(
+        fn=sharded.program(plan), args=tuple(_bf16(*shape) for shape in sharded.shapes(plan)[:2]),
+        in_shardings=tuple(in_specs), out_shardings=out_specs, mesh=dict(plan.mesh.sizes), topology=topology,
+    )  # fmt: skip
+
+
+PROGRAMS |= {
+    f"ch03_{name}_{topology.split(':')[0]}": _case(name, topology) for topology in TOPOLOGIES for name in CASES
+}

@@ -115,6 +115,8 @@ def to_json(report):
     """A report as JSON text for `reports/`: figures only."""
     data = asdict(replace(report, _text=None))
     del data["why_recorded"], data["_text"]
+    for collective in data["collectives"]:
+        del collective["pairs"]
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 

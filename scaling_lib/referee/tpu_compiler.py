@@ -142,7 +142,8 @@ def compile_for_tpu(
 def _recorded(key, name, place, why):
     report = recorded_report(key, why)
     if report is None:
-        have = ", ".join(sorted(p.stem for p in RECORDED.glob("*.json"))) or "none"
+        names = sorted(p.stem for p in RECORDED.glob("*.json"))
+        have = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "none"
         with_what = ", ".join(f"{k} {v}" for k, v in versions().items())
         raise CannotCompile(
             f"{name} for {place.name}: {why}. No report of exactly this program is recorded (recorded: {have}). "

@@ -106,7 +106,8 @@ class Table:
 class Readout:
     """A value made of tables and earlier readouts, in one way that the page knows too.
 
-    `how` is "add" (a minus before a name subtracts it), "greatest", "least", or "which": the name of the greatest.
+    `how` is "add" (a minus before a name subtracts it), "stack" (the sum of the quantities, log10 or not), "greatest",
+    "least", or "which": the name of the greatest.
     """
 
     name: str
@@ -130,6 +131,8 @@ class Readout:
         greatest = max(terms)
         if self.how == "greatest":
             return greatest
+        if self.how == "stack":
+            return _stacked(terms, greatest) if log10 else math.fsum(terms)
         near = TIE if log10 else TIE * abs(greatest)
         return next(name for name, term in zip(self.of, terms, strict=True) if term >= greatest - near)
 
@@ -263,6 +266,11 @@ class Explorer:
             yield from names_in(template)
         for say in self.says:
             yield from say.when
+
+
+def _stacked(logs, greatest):
+    """log10 of a sum, from the log10 of its terms."""
+    return greatest + math.log10(math.fsum(10 ** (t - greatest) for t in logs)) if math.isfinite(greatest) else greatest
 
 
 def _is_text(value):

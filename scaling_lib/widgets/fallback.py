@@ -35,11 +35,11 @@ def _columns(rows):
     return [row["x"] for row in rows], [row["y"] for row in rows]
 
 
-def bars(drawn, title, *, rows, x_domain, x_title):
+def bars(drawn, title, *, rows, x_domain, x_title, size=(4.8, 2.4)):
     """SVG of the data set that `charts.bars` draws."""
     names = [name for name, _ in rows]
     with style.book_style():
-        picture, axes = style.new_axes("", size=(4.8, 2.4))
+        picture, axes = style.new_axes("", size=size)
         style.log_axis(axes.xaxis)
         axes.set_xlim(x_domain)
         axes.set_ylim(len(names) - 0.5, -0.5)

@@ -1,7 +1,7 @@
 /* Explorers: sliders that answer in a static page, and in a notebook whose kernel computes.
  *
  * A figure (scaling_lib/widgets/page.py) carries its controls and, as JSON, everything the library computed over
- * their stops. There is no formula here: `evaluate` looks tables up, adds, and takes the greatest or the least.
+ * their stops. There is no formula here: `evaluate` looks tables up, adds (or stacks), and takes the greatest or least.
  * In a live notebook `evaluate` is not used: Python sends the values. Everything after it is the same code.
  *
  *   state   {control: stop}          values  {name: number | text | null | Infinity}
@@ -77,6 +77,10 @@
     if (readout.how === "add") return terms.reduce((sum, t, i) => sum + (readout.of[i][0] === "-" ? -t : t), 0);
     if (readout.how === "least") return Math.min(...terms);
     const greatest = Math.max(...terms);
+    if (readout.how === "stack") {             // the sum of quantities, of which log10 tables hold the logarithms
+      if (!readout.log10) return terms.reduce((sum, t) => sum + t, 0);
+      return Number.isFinite(greatest) ? greatest + Math.log10(terms.reduce((sum, t) => sum + 10 ** (t - greatest), 0)) : greatest;
+    }
     if (readout.how === "greatest") return greatest;
     const near = readout.log10 ? TIE : TIE * Math.abs(greatest);
     return readout.of[terms.findIndex((term) => term >= greatest - near)];

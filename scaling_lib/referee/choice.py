@@ -1,0 +1,201 @@
+"""What `jit`'s partitioner chooses by itself for a product, and what that would cost by our model."""
+
+import collections
+import functools
+import math
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding
+
+from scaling_lib import collectives as times
+from scaling_lib.referee import sharded
+from scaling_lib.referee.devices import make_mesh
+from scaling_lib.referee.hlo import Collective, collectives_in
+from scaling_lib.referee.hlo_products import products_in
+from scaling_lib.referee.refine import prime_mesh
+from scaling_lib.referee.rewrites import jax_dtypes
+from scaling_lib.referee.tpu_compiler import compile_for_tpu
+from scaling_lib.sharding.shuffle import shuffle_time
+from scaling_lib.units import bytes_per_element, si
+
+EQUAL = 0.02  # plans whose times differ by less are called equal
+FAST_COMPILE = {"xla_backend_optimization_level": 0}  # of the machine code: collectives are the same
+_TIMES = {
+    "all-gather": times.all_gather_time,
+    "reduce-scatter": times.reduce_scatter_time,
+    "all-reduce": times.all_reduce_time,
+    "all-to-all": times.all_to_all_time,
+}
+
+CLASSES = {
+    "same": "The same collectives.",
+    "same: all-reduce, then a slice": "The partitioner writes a reduce-scatter as an all-reduce of which each device "
+    "keeps its part; the TPU compiler turns that into a reduce-scatter, the CPU's does not.",
+    "equal": "Other collectives that take as long.",
+    "cheaper: part of an axis": "It communicates along a part of a mesh axis, which our notation cannot say.",
+    "cheaper: other": "Its steps are cheaper by our model.",
+    "dearer: repeats work": "Chips along an axis multiply the same numbers: it does not look for FLOPs to share out.",
+    "dearer: adds everywhere": "It all-reduces and keeps a part; a reduce-scatter sends half as much.",
+    "dearer: one axis at a time": "It uses one mesh axis after the other; together they have more links.",
+    "dearer: gathers": "It gathers whole arrays where blocks need only change places.",
+    "dearer: permutes": "It needs one more permutation, to put blocks in the order that was asked for.",
+    "dearer: larger array": "It moves a larger array than need be moved.",
+    "dearer: other": "It sends as many elements or fewer, but over slower or fewer links, or in more hops: it knows no "
+    "machine.",
+    "unpriced": "Its groups lie along no part of the mesh, so our model has no time for it.",
+    "not asked": "Partial sums have no form outside shard_map, so jit cannot be asked.",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How `jit` computes a product, given only the shardings of operands and result.
+
+    Attributes:
+      kind: a key of `CLASSES`.
+      collectives: what it compiled to.
+      seconds: collectives one after the other and the local product, by our model; nan where that has no time.
+      ours_s: the same of the plan.
+    """
+
+    kind: str
+    collectives: tuple[Collective, ...] = ()
+    seconds: float = math.nan
+    ours_s: float = math.nan
+
+    @property
+    def verdict(self):
+        """same, equal, cheaper, dearer, unpriced or not asked."""
+        return self.kind.split(":")[0]
+
+    def __str__(self):
+        if self.verdict == "same":
+            return f"jit by itself: the same collectives{self.kind.removeprefix('same').replace(':', ',')}"
+        if self.verdict == "not asked":
+            return f"jit by itself: not asked. {CLASSES[self.kind]}"
+        steps = "; ".join(f"{c.op} over {', '.join(c.axes or '?')}: {c.elements:,} elements" for c in self.collectives)
+        how = f"{si(self.seconds, 's')} against {si(self.ours_s, 's')}"
+        return f"jit by itself: {self.verdict}, {how}: {steps or 'no collective'}. {CLASSES[self.kind]}"
+
+
+def partitioner_choice(plan, topology=None):
+    """Compile the plain product with the shardings of operands and result alone, and compare with the plan.
+
+    Args:
+      plan: a `Plan`.
+      topology: a TPU slice to compile for, such as "v5e:4x2"; CPU devices by default.
+
+    Returns:
+      Choice.
+
+    >>> import scaling_lib as sl
+    >>> mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
+    >>> plan = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 4096, "J": 8192, "K": 4096}, mesh)
+    >>> choice = partitioner_choice(plan)
+    >>> choice.kind, [c.op for c in choice.collectives]
+    ('same: all-reduce, then a slice', ['all-reduce'])
+    """
+    if any(array.unreduced for array in plan.product.arrays):
+        return Choice("not asked")
+    text = _compiled(plan) if topology is None else _on_tpu(plan, topology)
+    found = tuple(c for c in collectives_in(text, plan.mesh.sizes) if "padding" not in c.note)
+    ours_s = plan.time.in_turn_s
+    for kind, added_up in (("same", {}), ("same: all-reduce, then a slice", {"reduce-scatter": "all-reduce"})):
+        if _counted(found) == _planned(plan, added_up):
+            return Choice(kind, found, ours_s, ours_s)
+    fine = prime_mesh(plan.mesh)
+    seconds = _product_s(plan, text) + math.fsum(
+        _price(c, fine, plan)
+        for c in collectives_in(text, fine.sizes)
+        for _ in range(c.times or 1)
+        if "padding" not in c.note
+    )
+    flops = sum(n for n, _ in products_in(text))
+    return Choice(_kind(plan, found, seconds, ours_s, flops), found, seconds, ours_s)
+
+
+def _compiled(plan):
+    mesh = make_mesh(plan.mesh.sizes)
+    a, b, c = (NamedSharding(mesh, spec) for spec in sharded.specs(plan))
+    shapes = [jax.ShapeDtypeStruct(shape, np.float32) for shape in sharded.shapes(plan)[:2]]
+    jitted = jax.jit(functools.partial(jnp.einsum, plan.product.einsum), in_shardings=(a, b), out_shardings=c)
+    return jitted.lower(*shapes).compile(compiler_options=FAST_COMPILE).as_text()
+
+
+def _on_tpu(plan, topology):
+    *in_specs, out_specs = sharded.specs(plan)
+    shapes = [jax.ShapeDtypeStruct(s, t) for s, t in zip(sharded.shapes(plan), jax_dtypes(plan), strict=False)]
+    return compile_for_tpu(
+        functools.partial(jnp.einsum, plan.product.einsum), *shapes, topology=topology, mesh=dict(plan.mesh.sizes),
+        in_shardings=tuple(in_specs), out_shardings=out_specs,
+    ).hlo  # fmt: skip
+
+
+def _planned(plan, renamed):
+    steps = plan.collectives
+    return collections.Counter((renamed.get(s.hlo, s.hlo), frozenset(s.axes), s.elements) for s in steps)
+
+
+def _counted(found):
+    return collections.Counter(
+        (c.op, None if c.axes is None else frozenset(c.axes), c.elements) for c in found for _ in range(c.times or 1)
+    )
+
+
+def _price(c, mesh, plan):
+    """Seconds of one compiled collective on the mesh."""
+    nbytes = c.elements * max(map(bytes_per_element, plan.dtypes))
+    if c.op == "collective-permute":
+        needs = np.arange(mesh.n_chips)
+        for source, target in c.pairs:
+            needs[target] = source
+        return shuffle_time(nbytes, mesh, needs).lower_s
+    if c.axes is None or c.op not in _TIMES:
+        return math.nan
+    return _TIMES[c.op](nbytes, mesh, c.axes).lower_s if c.axes else 0.0
+
+
+def _product_s(plan, text):
+    """Seconds of the local product that was compiled, by its roofline; nan where no product is found."""
+    found, chip = products_in(text), plan.mesh.chip
+    width = max(map(bytes_per_element, plan.dtypes))
+    rate = chip.peak_flops_per_s(plan.work.dtype)
+    return (
+        math.fsum(max(flops / rate, width * elements / chip.hbm_bytes_per_s) for flops, elements in found)
+        if found
+        else math.nan
+    )
+
+
+def _kind(plan, found, seconds, ours_s, flops):
+    """The class of a choice that has other collectives than the plan."""
+    if math.isnan(seconds):
+        return "unpriced"
+    if abs(seconds - ours_s) <= EQUAL * ours_s:
+        return "equal"
+    if seconds < ours_s:
+        return "cheaper: part of an axis" if any(c.axes is None for c in found) else "cheaper: other"
+    return f"dearer: {_why_dearer(plan, found, flops)}"
+
+
+def _why_dearer(plan, found, flops):
+    product = next(step for step in plan.steps if step.op == "multiply")
+    mine = product.time.math_s * plan.mesh.chip.peak_flops_per_s(plan.work.dtype)
+    ops, ours = collections.Counter(c.op for c in found), collections.Counter(s.hlo for s in plan.collectives)
+    if flops > 1.01 * mine:
+        return "repeats work"
+    if ops["all-reduce"] > ours["all-reduce"] and ours["reduce-scatter"] > ops["reduce-scatter"]:
+        return "adds everywhere"
+    if set(ops) == set(ours) and max((len(c.axes or ()) for c in found), default=0) < max(
+        len(s.axes) for s in plan.collectives
+    ):
+        return "one axis at a time"
+    if ops["all-gather"] > ours["all-gather"]:
+        return "gathers"
+    if ops["collective-permute"] > ours["collective-permute"]:
+        return "permutes"
+    sent = sum(c.elements * (c.times or 1) for c in found), sum(step.elements for step in plan.collectives)
+    return "larger array" if sent[0] > sent[1] else "other"

@@ -1,0 +1,198 @@
+"""What the TPU compiler makes of a plan's collectives: the same ones, or a rewrite that has a name."""
+
+import collections
+import math
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from scaling_lib.referee import sharded
+from scaling_lib.referee.hlo import Collective
+from scaling_lib.referee.report import TpuReport
+from scaling_lib.referee.tpu_compiler import compile_for_tpu
+from scaling_lib.units import ScalingError, bytes_per_element
+
+_DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "int8": jnp.int8, "fp8": jnp.float8_e4m3fn}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A collective: kind, mesh axes in the mesh's order, elements."""
+
+    op: str
+    axes: tuple[str, ...]
+    elements: int
+
+    def __str__(self):
+        return f"{self.op} over {', '.join(self.axes)}: {self.elements:,} elements"
+
+
+@dataclass(frozen=True)
+class OnTpu:
+    """A plan compiled for a TPU slice.
+
+    Attributes:
+      report: the compiler's report.
+      missing, surplus: `Wanted` that are predicted but not compiled, and the reverse, explained ones left out.
+      rewrites: what XLA made otherwise, and why that is the same, a sentence each.
+      bytes_right: bytes on the wire are those predicted, at the operands' own width.
+    """
+
+    report: TpuReport
+    missing: tuple[Wanted, ...]
+    surplus: tuple[Wanted, ...]
+    rewrites: tuple[str, ...]
+    bytes_right: bool
+
+    @property
+    def ok(self):
+        return not self.missing and not self.surplus and self.bytes_right
+
+    def __str__(self):
+        where = f"{self.report.topology}{', recorded' if self.report.recorded else ''}"
+        lines = [f"on {where}: {'as predicted' if self.ok else 'NOT as predicted'}"]
+        lines += [f"  rewritten by XLA: {says}" for says in self.rewrites]
+        lines += [f"  predicted, not compiled: {wanted}" for wanted in self.missing]
+        lines += [f"  compiled, not predicted: {wanted}" for wanted in self.surplus]
+        lines += [] if self.bytes_right else ["  bytes on the wire are not those of the plan's dtypes"]
+        return "\n".join(lines)
+
+
+def jax_dtypes(plan):
+    """jax's dtypes of the two operands."""
+    for dtype in plan.dtypes[:2]:
+        if dtype not in _DTYPES:
+            raise ScalingError(f"dtype: jax programs here are of {', '.join(_DTYPES)}; the plan has {dtype}")
+    return [_DTYPES[dtype] for dtype in plan.dtypes[:2]]
+
+
+def wanted(plan):
+    """The collectives that a plan predicts."""
+    names = plan.mesh.names
+    return tuple(
+        Wanted(step.hlo, tuple(axis for axis in names if axis in step.axes), step.elements) for step in plan.collectives
+    )
+
+
+def seen(compiled):
+    """Compiled `Collective` entries as `Wanted`, one for each time it runs."""
+    return tuple(Wanted(c.op, c.axes or ("?",), c.elements) for c in compiled for _ in range(c.times or 1))
+
+
+def difference(predicted, compiled):
+    """(predicted but not compiled, compiled but not predicted), one entry for each."""
+    want, got = collections.Counter(predicted), collections.Counter(compiled)
+    return tuple((want - got).elements()), tuple((got - want).elements())
+
+
+def on_tpu(plan, topology):
+    """Compile a plan's own steps for a TPU slice, or find the recorded report, and compare its collectives.
+
+    Args:
+      plan: a `Plan`; all three arrays of one dtype that jax has.
+      topology: as of `compile_for_tpu`; the mesh must have as many places as the slice has devices.
+
+    Returns:
+      OnTpu.
+    """
+    *in_specs, out_specs = sharded.specs(plan)
+    shapes = [jax.ShapeDtypeStruct(s, dtype) for s, dtype in zip(sharded.shapes(plan), jax_dtypes(plan), strict=False)]
+    report = compile_for_tpu(
+        sharded.program(plan), *shapes, topology=topology, mesh=dict(plan.mesh.sizes), in_shardings=tuple(in_specs),
+        out_shardings=out_specs,
+    )  # fmt: skip
+    missing, surplus = difference(wanted(plan), seen(report.collectives))
+    missing, surplus, rewrites = explained(list(missing), list(surplus), report.collectives, plan.mesh.sizes)
+    widths = {bytes_per_element(dtype) for dtype in plan.dtypes}
+    right = all(c.bytes / c.elements in widths for c in report.collectives)
+    return OnTpu(report, tuple(missing), tuple(surplus), tuple(rewrites), right)
+
+
+def explained(missing, surplus, compiled: tuple[Collective, ...], sizes):
+    """Take out what a known rewrite turns into something else: (what is left of both, a sentence for each rewrite).
+
+    Args:
+      missing, surplus: as `difference` gives, as lists.
+      compiled: all compiled collectives, for their notes.
+      sizes: {axis: devices}.
+
+    >>> explained([Wanted("reduce-scatter", ("X",), 64)], [Wanted("all-reduce", ("X",), 64)], (), {"X": 4})[2]
+    ['reduce-scatter over X: 64 elements became an all-reduce of which each device keeps its part']
+    """
+    says = []
+    for rewrite in (_padding, _merged, _one_by_one, _as_all_reduce, _sliced_first, _ring):
+        says += rewrite(missing, surplus, compiled, sizes)
+    return missing, surplus, says
+
+
+def _take(found, wanted):
+    """Remove one entry if it is there."""
+    if wanted in found:
+        found.remove(wanted)
+        return True
+    return False
+
+
+def _padding(missing, surplus, compiled, sizes):
+    """A scatter of rows that do not fill tiles is padded, and rows are passed on to the neighbour."""
+    for c in compiled:
+        if c.op == "collective-permute" and "padding" in c.note and _take(surplus, seen([c])[0]):
+            yield f"a permute of {c.elements:,} elements passes on the rows that padding to whole tiles left next door"
+
+
+def _merged(missing, surplus, compiled, sizes):
+    """XLA's combiner merges collectives over the same axes into one with several arrays."""
+    for c in compiled:
+        parts = [w for w in missing if (w.op, w.axes) == (c.op, c.axes)]
+        if c.arrays > 1 and len(parts) == c.arrays and sum(w.elements for w in parts) == c.elements:
+            surplus.remove(Wanted(c.op, c.axes, c.elements))
+            for part in parts:
+                missing.remove(part)
+            yield f"{len(parts)} times {c.op} over {', '.join(c.axes)} merged into one of {c.elements:,} elements"
+
+
+def _one_by_one(missing, surplus, compiled, sizes):
+    """A collective over several axes done over one after the other, or several over single axes done at once."""
+    for w in [w for w in missing if w.op == "all-reduce"]:
+        parts = [s for s in surplus if s.op == w.op and set(s.axes) < set(w.axes) and s.elements == w.elements]
+        if sorted(axis for s in parts for axis in s.axes) == sorted(w.axes):
+            missing.remove(w)
+            for part in parts:
+                surplus.remove(part)
+            yield f"{w} became one over each axis in turn"
+
+
+def _as_all_reduce(missing, surplus, compiled, sizes):
+    """All-reduce and keep a part; or add up blocks that stand among zeros."""
+    for w in list(missing):
+        if w.op in ("reduce-scatter", "all-gather") and _take(surplus, Wanted("all-reduce", w.axes, w.elements)):
+            missing.remove(w)
+            how = {
+                "reduce-scatter": "of which each device keeps its part",
+                "all-gather": "of blocks that stand among zeros (a dynamic-update-slice), which sends twice as much",
+            }
+            yield f"{w} became an all-reduce {how[w.op]}"
+
+
+def _sliced_first(missing, surplus, compiled, sizes):
+    """A slice that the plan takes later is taken first: parts are added up that are smaller."""
+    for w in list(missing):
+        smaller = [s for s in surplus if (s.op, s.axes) == ("all-reduce", w.axes) and w.elements % s.elements == 0]
+        if w.op in ("all-gather", "all-reduce", "reduce-scatter") and smaller:
+            missing.remove(w)
+            surplus.remove(smaller[0])
+            yield f"{w} became an all-reduce of {smaller[0].elements:,} elements: what is sliced later is sliced first"
+
+
+def _ring(missing, surplus, compiled, sizes):
+    """A gather or a scatter done as permutes round a ring, between pieces of the product: a collective matmul."""
+    for w in [w for w in missing if w.op in ("all-gather", "reduce-scatter")]:
+        n = math.prod(sizes[axis] for axis in w.axes)
+        hops = [s for s in surplus if s.op == "collective-permute" and s.axes == w.axes]
+        sent = sum(s.elements for s in hops)
+        if hops and (n - 1) * w.elements <= n * sent <= n * w.elements:
+            missing.remove(w)
+            for hop in hops:
+                surplus.remove(hop)
+            yield f"{w} became {len(hops)} permutes round the ring, between pieces of the product (a collective matmul)"

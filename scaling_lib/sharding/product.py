@@ -1,0 +1,94 @@
+"""Sharded products in writing: `A[I, J_X] * B[J_X, K] -> C[I, K]`."""
+
+from dataclasses import dataclass
+
+from scaling_lib.sharding.grammar import NotationError, one_line, read_operands, read_product
+from scaling_lib.sharding.notation import Sharding, sharding_of
+
+
+@dataclass(frozen=True)
+class Product:
+    """Two sharded operands and their sharded product.
+
+    Attributes:
+      a, b, c: their shardings; a dimension of a and b that c lacks is summed over (contracted).
+
+    >>> p = parse_product("A[I, J_X] * B[J_X, K] -> C[I, K]")
+    >>> p.dims, p.contracted, p.einsum
+    (('I', 'J', 'K'), ('J',), 'ab,bc->ac')
+    """
+
+    a: Sharding
+    b: Sharding
+    c: Sharding
+
+    @property
+    def arrays(self):
+        """All three."""
+        return self.a, self.b, self.c
+
+    @property
+    def dims(self):
+        """Names of all dimensions, in the order of a, then b."""
+        return tuple(dict.fromkeys(self.a.dims + self.b.dims))
+
+    @property
+    def contracted(self):
+        """Dimensions that are summed over."""
+        return tuple(dim for dim in self.dims if dim not in self.c.dims)
+
+    @property
+    def einsum(self):
+        """Subscripts for numpy's and jax's einsum."""
+        letter = {dim: chr(ord("a") + i) for i, dim in enumerate(self.dims)}
+        a, b, c = ("".join(letter[dim] for dim in array.dims) for array in self.arrays)
+        return f"{a},{b}->{c}"
+
+    def __str__(self):
+        return f"{self.a} * {self.b} -> {self.c}"
+
+
+def parse_product(text, mesh=None):
+    """Two operands and their product in writing: `A[I, J_X] * B[J_X, K] -> C[I, K]`.
+
+    Args:
+      text: as `parse_sharding`, joined by `*` (or `·`, `@`) and `->`.
+      mesh: as `parse_sharding`.
+
+    Raises:
+      NotationError, UnknownAxis: as `parse_sharding`; and a dimension of the product that no operand has, or an array
+        name that stands twice.
+
+    >>> print(parse_product("A[I, J_X]·B[J_X, K] → C[I, K]{U_X}"))
+    A[I, J_X] * B[J_X, K] -> C[I, K]{U_X}
+    """
+    written = read_product(text)
+    product = Product(*(sharding_of(array, text) for array in written))
+    have = dict.fromkeys(product.a.dims + product.b.dims)
+    for dim in product.c.dims:
+        if dim not in have:
+            raise product.c.fault(f"no operand has dimension {dim}: possible are {', '.join(have)}", "dim", dim)
+    names = [array.name for array in product.arrays]
+    for i, array in enumerate(written):
+        if names.index(array.name.name) < i:
+            raise NotationError(f"two arrays are named {array.name.name}", one_line(text), array.name.at)
+    if mesh is not None:
+        for array in product.arrays:
+            array.shards(mesh)
+    return product
+
+
+def parse_operands(text, product, mesh):
+    """Other shardings of a product's two operands, `A[I, J] * B[J, K]`; what follows an arrow is not looked at.
+
+    Raises:
+      NotationError: not the same arrays; and as `parse_sharding`.
+    """
+    written = read_operands(text)
+    for array, known in zip(written, product.arrays, strict=False):
+        if (array.name.name, tuple(dim.name for dim, _ in array.dims)) != (known.name, known.dims):
+            raise NotationError(f"here should be {known.name}[{', '.join(known.dims)}]", one_line(text), array.name.at)
+    operands = tuple(sharding_of(array, text) for array in written)
+    for array in operands:
+        array.shards(mesh)
+    return operands

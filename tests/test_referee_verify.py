@@ -1,0 +1,235 @@
+"""The referee of plans: it believes nothing, names what differs, and knows XLA's rewrites."""
+
+import collections
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import scaling_lib as sl
+from scaling_lib import referee
+from scaling_lib.referee import report, rewrites, sharded
+from scaling_lib.referee.cases import CASES, TOPOLOGIES, case_plan
+from scaling_lib.referee.hlo import Collective
+from scaling_lib.referee.hlo_products import products_in
+from scaling_lib.referee.programs import PROGRAMS
+from scaling_lib.referee.refine import prime_mesh
+from scaling_lib.referee.rewrites import Wanted, explained
+from scaling_lib.referee.tpu_compiler import why_no_compiler
+
+needs_compiler = pytest.mark.skipif(bool(why_no_compiler()), reason=why_no_compiler() or "-")
+LINE = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
+FLAT = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=4, Y=2)
+SIZES = {"I": 64, "J": 128, "K": 32}
+
+
+def plan(text="A[I, J_X] * B[J_X, K] -> C[I, K]", mesh=LINE, sizes=None, **options):
+    return sl.plan_matmul(text, sizes or SIZES, mesh, **options)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_cases_of_the_chapter_are_verified_on_eight_devices(name):
+    found = referee.verify(case_plan(name))
+    assert found.ok and found.report.startswith("verified: ")
+    assert [str(w) for w in found.predicted] == [str(w) for w in rewrites.seen(found.compiled)]
+
+
+def test_a_large_product_is_run_small_and_compiled_as_it_is():
+    found = referee.verify(plan(sizes={"I": 8192, "J": 8192, "K": 8192}), choice=False)
+    assert found.ok and max(found.ran.values()) < 100 and found.predicted[0].elements == 8192 * 8192
+    assert "equal to the dense product at I=" in found.report
+
+
+def test_a_padded_product_is_verified_at_its_padded_sizes():
+    found = referee.verify(plan("A[I_X, J] * B[J, K] -> C[I, K]", sizes={"I": 9, "J": 7, "K": 5}, pad=True))
+    assert found.ok and found.ran["I"] == 16
+
+
+def test_partial_sums_go_in_and_come_out():
+    for text in ("A[I, J]{U_X} * B[J, K] -> C[I, K]", "A[I_X, J] * B[J, K]{U_Y} -> C[I, K]{U_XY}"):
+        found = referee.verify(plan(text, FLAT))
+        assert found.ok and found.choice.kind == "not asked"
+        assert "jit by itself: not asked" in found.report
+
+
+# It catches what is wrong.
+
+
+def tampered(p, **changes):
+    """A plan one step of which is something else."""
+    steps = [dataclasses.replace(step, **changes.get(step.op, {})) for step in p.steps if changes.get(step.op, 1)]
+    return dataclasses.replace(p, steps=tuple(steps))
+
+
+def test_a_plan_that_forgets_to_add_is_caught():
+    found = referee.verify(tampered(plan(), all_reduce=None), choice=False)
+    assert not found.ok and not found.right and "NOT verified" in found.report and "WRONG" in found.report
+
+
+def test_a_plan_that_adds_over_the_wrong_axis_is_caught():
+    p = plan("A[I, J_X] * B[J_X, K] -> C[I, K]", FLAT, use_idle=False)
+    assert not referee.verify(tampered(p, all_reduce={"axes": ("Y",)}), choice=False).right
+
+
+@pytest.mark.parametrize("change", [{"elements": 7}, {"elements": 0}])
+def test_a_plan_that_counts_wrong_is_caught(change):
+    found = referee.verify(tampered(plan(), all_reduce=change), choice=False)
+    assert found.right and not found.ok
+    assert "predicted, not compiled: all-reduce over X" in found.report
+    assert "compiled, not predicted: all-reduce over X: 2,048 elements" in found.report
+
+
+def test_a_plan_that_does_more_than_it_says_is_caught():
+    p = plan("A[I_X, J] * B[J, K] -> C[I_X, K]", use_idle=False)
+    gather = plan("A[I_X, J] * B[J, K] -> C[I, K]", use_idle=False, via="A[I_X, J] * B[J, K]").steps[-1]
+    back = sl.Step("slice", (gather.output,), gather.inputs[0], ("X",))
+    longer = dataclasses.replace(p, steps=(*p.steps, dataclasses.replace(gather, elements=1), back))
+    found = referee.verify(longer, choice=False)
+    assert found.right and [w.op for w in found.surplus] == ["all-gather"]
+
+
+@pytest.mark.parametrize("wrong", [None, "A[I] * B[I] -> C[]", 3])
+def test_what_is_no_plan_is_refused(wrong):
+    with pytest.raises(sl.ScalingError, match="give what plan_matmul returns"):
+        referee.verify(wrong)
+
+
+def test_a_mesh_of_more_chips_than_devices_is_refused():
+    mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (4, 4)), X=4, Y=4)
+    with pytest.raises(sl.ScalingError, match="its mesh has 16 chips, and 8 devices stand in"):
+        referee.verify(plan(mesh=mesh))
+
+
+# What jit chooses.
+
+
+@pytest.mark.parametrize(
+    ("text", "mesh", "kind"),
+    [
+        ("A[I, J_X] * B[J_X, K] -> C[I, K]", LINE, "same"),
+        ("A[I, J_X] * B[J_X, K] -> C[I, K_X]", LINE, "same: all-reduce, then a slice"),
+        ("A[I, J] * B[J, K] -> C[I, K]", LINE, "dearer: repeats work"),
+        ("A[I, J]{U_X} * B[J, K] -> C[I, K]", LINE, "not asked"),
+    ],
+)
+def test_a_choice_has_its_class(text, mesh, kind):
+    p = plan(text, mesh, sizes={"I": 4096, "J": 8192, "K": 4096})
+    found = referee.partitioner_choice(p)
+    assert found.kind == kind and kind in referee.CLASSES
+    assert ("dearer" in kind) == (found.seconds > 1.02 * found.ours_s)
+    assert str(found).startswith("jit by itself: ")
+
+
+def test_a_part_of_an_axis_has_a_price():
+    fine = prime_mesh(FLAT)
+    assert fine.sizes == {"X.0": 2, "X.1": 2, "Y.0": 2} and fine.n_chips == 8
+    whole, part = (sl.all_gather_time(1e9, m, a).bandwidth_s for m, a in ((FLAT, "X"), (fine, ("X.0", "X.1"))))
+    assert whole == part > sl.all_gather_time(1e9, fine, ("X.1",)).bandwidth_s > 0
+
+
+def test_products_are_found_whether_or_not_they_are_still_matrix_products():
+    def text(fn, *shapes):
+        return jax.jit(fn).lower(*(jnp.ones(s) for s in shapes)).compile().as_text()
+
+    assert products_in(text(jnp.dot, (16, 32), (32, 8))) == [(2 * 16 * 32 * 8, 16 * 32 + 32 * 8 + 16 * 8)]
+    assert products_in(text(jnp.outer, (64,), (32,))) == [(2 * 64 * 32, 64 + 32 + 64 * 32)]
+    assert products_in(text(lambda x: x + 1, (4,))) == []
+
+
+# The TPU compiler.
+
+
+def case_from_record(name, topology):
+    """(predicted, what the recorded report has), read as `on_tpu` does where the compiler is absent."""
+    path = report.RECORDED / f"ch03_{name}_{topology.split(':')[0]}.json"
+    return rewrites.wanted(case_plan(name)), report.from_json(path.read_text("utf-8"), "test")
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("name", CASES)
+def test_the_cases_on_four_tpus_match_or_are_explained(name, topology):
+    predicted, kept = case_from_record(name, topology)
+    missing, surplus = rewrites.difference(predicted, rewrites.seen(kept.collectives))
+    missing, surplus, says = explained(list(missing), list(surplus), kept.collectives, kept.mesh)
+    assert not missing and not surplus, (missing, surplus)
+    assert all(c.bytes == 2 * c.elements and c.dtype == "bf16" for c in kept.collectives)
+    assert bool(says) == (name == "case3_scatter_rows" and topology[:3] in ("v5e", "v5p"))
+    assert kept.program_hash and PROGRAMS[f"ch03_{name}_{topology.split(':')[0]}"].topology == topology
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("name", "topology"), [("case2_gather", "v5e:4x2"), ("case3_scatter_rows", "v5e:4x2"), ("both_axes", "v5p:2x2x2")]
+)
+def test_a_plan_is_compared_with_what_the_tpu_compiler_makes_now(name, topology):
+    found = referee.verify(case_plan(name), choice=False, topology=topology)
+    assert found.ok and found.tpu.ok and not found.tpu.report.recorded
+    assert f"on {topology}: as predicted" in found.report
+    assert ("padding to whole tiles" in found.report) == (name == "case3_scatter_rows")
+    assert rewrites.seen(found.tpu.report.collectives) == rewrites.seen(case_from_record(name, topology)[1].collectives)
+
+
+def test_without_the_compiler_the_recorded_report_is_compared(monkeypatch):
+    monkeypatch.setattr(referee.tpu_compiler, "why_no_compiler", lambda: "libtpu is not installed")
+    found = referee.verify(case_plan("both_axes"), choice=False, topology="v6e:2x4")
+    assert found.ok and "on v6e:2x4, recorded: as predicted" in found.report
+    with pytest.raises(referee.CannotCompile, match=r"and \d+ more"):
+        referee.verify(plan(mesh=FLAT), choice=False, topology="v6e:2x4")
+
+
+def test_dtypes_that_jax_lacks_are_refused():
+    p = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K]", SIZES, LINE, dtype="int4")
+    with pytest.raises(sl.ScalingError, match="the plan has int4"):
+        referee.on_tpu(p, "v5e:4x2")
+
+
+def compiled(op, axes, elements, arrays=1, note=""):
+    return Collective(op, elements, 2 * elements, axes, 1, "bf16", 4, arrays, note)
+
+
+GATHER, SCATTER, ADD = (Wanted(op, ("X",), 64) for op in ("all-gather", "reduce-scatter", "all-reduce"))
+PADDING = compiled("collective-permute", ("X",), 8, note="rows that padding left on the neighbour")
+REWRITES = [  # predicted, compiled, words
+    ([GATHER], [compiled("all-reduce", ("X",), 64)], "stand among zeros"),
+    ([SCATTER], [compiled("all-reduce", ("X",), 64)], "keeps its part"),
+    ([SCATTER], [compiled("reduce-scatter", ("X",), 64), PADDING], "whole tiles"),
+    ([GATHER, GATHER], [compiled("all-gather", ("X",), 128, arrays=2)], "2 times all-gather over X merged into one"),
+    ([Wanted("all-reduce", ("X", "Y"), 64)], [compiled("all-reduce", ("X",), 64), compiled("all-reduce", ("Y",), 64)],
+     "one over each axis in turn"),
+    ([GATHER], [compiled("collective-permute", ("X",), 16)] * 3, "3 permutes round the ring"),
+    ([SCATTER], [compiled("collective-permute", ("X",), 8)] * 6, "6 permutes round the ring"),
+    ([ADD], [compiled("all-reduce", ("X",), 16)], "what is sliced later is sliced first"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("predicted", "found", "words"), REWRITES)
+def test_a_rewrite_of_xla_is_recognised_and_said(predicted, found, words):
+    missing, surplus = rewrites.difference(predicted, rewrites.seen(found))
+    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2})
+    assert not missing and not surplus and len(says) == 1 and words in says[0]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "found"),
+    [
+        ([ADD], [compiled("all-gather", ("X",), 64)]),
+        ([GATHER], [compiled("all-reduce", ("Y",), 64)]),
+        ([GATHER], [compiled("collective-permute", ("X",), 16)]),
+        ([GATHER], [compiled("collective-permute", ("X",), 16)] * 9),
+        ([GATHER, GATHER], [compiled("all-gather", ("X",), 96, arrays=2)]),
+        ([], [compiled("collective-permute", ("X",), 8)]),
+        ([SCATTER], []),
+    ],
+)
+def test_what_no_rewrite_explains_is_left_standing(predicted, found):
+    missing, surplus = rewrites.difference(predicted, rewrites.seen(found))
+    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2})
+    assert (missing or surplus) and not says
+
+
+def test_a_recipe_is_plain_data():
+    recipes = [sharded.recipe(case_plan(name)) for name in CASES]
+    assert all(eval(repr(r)) == r for r in recipes)
+    ops = collections.Counter(op for r in recipes for op, *_ in r)
+    assert {"multiply", "all_gather", "reduce_scatter", "all_reduce", "all_to_all", "permute", "slice"} <= set(ops)

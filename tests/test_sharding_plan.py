@@ -1,0 +1,318 @@
+"""The planner of sharded products: the four cases, what is cheapest, and what cannot be asked."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from all_plans import Chips, cheapest
+
+import scaling_lib as sl
+from scaling_lib.sharding import moves, parse_product, plan_matmul
+from scaling_lib.sharding.shuffle import shuffle_time, sources
+
+SIZES = {"I": 4096, "J": 8192, "K": 4096}
+LINE = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
+FLAT = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=2, Y=4)
+CUBE = sl.Mesh(sl.TpuSlice("tpu-v5p", (2, 2, 2)), X=2, Y=2, Z=2)
+NODE = sl.Mesh(sl.GpuCluster("h100", 8), X=4, Y=2)
+
+
+def ops(p):
+    return [(s.op, "".join(s.axes)) for s in p.steps if s.op != "multiply"]
+
+
+# The four cases.
+
+
+@pytest.mark.parametrize(
+    ("product", "steps"),
+    [
+        ("A[I_X, J] * B[J, K] -> C[I_X, K]", []),
+        ("A[I, J] * B[J, K_X] -> C[I, K_X]", []),
+        ("A[I, J_X] * B[J_X, K] -> C[I, K]", [("all_reduce", "X")]),
+        ("A[I, J_X] * B[J_X, K] -> C[I, K_X]", [("reduce_scatter", "X")]),
+        ("A[I, J_X] * B[J_X, K] -> C[I, K]{U_X}", []),
+        ("A[I, J_X] * B[J_X] -> C[I]", [("all_reduce", "X")]),
+        ("A[B_X, I, J] * W[B_X, J, K] -> C[B_X, I, K]", []),
+        ("A[I_X] * B[I_X] -> C[I_X]", []),
+    ],
+)
+def test_the_plain_cases_need_what_the_chapter_says(product, steps):
+    p = plan_matmul(product, {**SIZES, "B": 64}, LINE, use_idle=False)
+    assert ops(p) == steps
+
+
+def test_a_gather_comes_before_or_after_whichever_moves_less():
+    text = "A[I_X, J] * B[J, K] -> C[I, K]"
+    before, after = (plan_matmul(text, {"I": 4096, "J": j, "K": 4096}, LINE, use_idle=False) for j in (128, 65536))
+    assert ops(before) == [("all_gather", "X")] and before.steps[0].output.name == "A"
+    assert ops(after) == [("all_gather", "X")] and after.steps[-1].output.name == "C"
+
+
+@pytest.mark.parametrize(("mesh", "axes"), [(FLAT, "XY"), (CUBE, "XYZ"), (NODE, "XY")])
+def test_idle_axes_share_the_work_unless_they_must_not(mesh, axes):
+    text = "A[I, J] * B[J, K] -> C[I, K]"
+    used, left = plan_matmul(text, SIZES, mesh), plan_matmul(text, SIZES, mesh, use_idle=False)
+    assert [s.op for s in left.steps] == ["multiply"] and used.time.in_turn_s < left.time.in_turn_s
+    assert used.steps[-1].op == "all_gather" and set("".join(s.axes[0] for s in used.collectives)) <= set(axes)
+
+
+def test_contracting_dimensions_on_two_axes_need_more_than_one_gather():
+    p = plan_matmul("A[I, J_X] * B[J_Y, K] -> C[I, K]", SIZES, FLAT)
+    assert len(p.collectives) >= 2
+    assert "do not meet until" in p.explain()
+
+
+def test_one_gather_over_two_axes_is_one_step():
+    p = plan_matmul("A[I_X, J_Y] * B[J, K] -> C[I, K]", SIZES, FLAT, via="A[I, J] * B[J, K]")
+    assert ops(p) == [("all_gather", "XY")]
+    apart = sl.all_gather_time(2 * 4096 * 8192 / 2, FLAT, "Y") + sl.all_gather_time(2 * 4096 * 8192, FLAT, "X")
+    assert p.steps[0].seconds < apart.bandwidth_s
+
+
+def test_partial_sums_pass_through_a_product_when_that_is_cheaper():
+    p = plan_matmul("A[I, J]{U_X} * B[J, K] -> C[I, K]", {"I": 64, "J": 8192, "K": 64}, LINE, use_idle=False)
+    assert ops(p) == [("all_reduce", "X")] and p.steps[-1].output.name == "C"
+    q = plan_matmul("A[I, J]{U_X} * B[J, K] -> C[I, K]", {"I": 64, "J": 64, "K": 8192}, LINE, use_idle=False)
+    assert q.collectives[0].output.name == "A"
+
+
+def test_two_arrays_of_partial_sums_cannot_both_stay_so():
+    p = plan_matmul("A[I, J]{U_X} * B[J, K]{U_X} -> C[I, K]{U_X}", SIZES, LINE)
+    assert len(p.collectives) >= 1
+
+
+def test_a_result_that_is_wanted_unreduced_is_made_so_for_free():
+    p = plan_matmul("A[I, J] * B[J, K_X] -> C[I, K]{U_X}", SIZES, LINE)
+    assert ops(p) == [("place", "X")] and "zeros on the other chips" in p.explain()
+
+
+def test_the_same_blocks_on_other_chips_are_one_permutation():
+    p = plan_matmul("A[I_XY, J] * B[J, K] -> C[I_YX, K]", SIZES, FLAT)
+    assert ops(p) == [("permute", "XY")]
+
+
+# Cheapest.
+
+
+def random_case(seed):
+    """(text, arrays as the independent search takes them, cells, grain, mesh)."""
+    rng = random.Random(seed)
+    mesh = rng.choice([FLAT, sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 2)), X=2, Y=2), LINE_OF_FOUR])
+    dims = rng.choice([("IJ", "JK", "IK"), ("IJ", "JK", "KI"), ("IJ", "J", "I"), ("I", "K", "IK")])
+    arrays, texts = [], []
+    for name, d in zip("ABC", dims, strict=True):
+        cut = {dim: [] for dim in d}
+        for axis in rng.sample(mesh.names, len(mesh.names)):
+            cut.get(rng.choice([*d, None]), []).append(axis)
+        arrays.append((tuple(d), {dim: tuple(axes) for dim, axes in cut.items()}))
+        texts.append(f"{name}[" + ", ".join(dim + ("_" + "".join(a) if a else "") for dim, a in cut.items()) + "]")
+    text = f"{texts[0]} * {texts[1]} -> {texts[2]}"
+    cells = {dim: rng.choice((8, 16, 24)) for dim in parse_product(text).dims}
+    return text, arrays, cells, rng.choice((1, 16, 256)), mesh
+
+
+LINE_OF_FOUR = sl.Mesh(sl.TpuSlice("tpu-v4", (2, 2, 1)), X=2, Y=2)
+
+
+@pytest.mark.parametrize("start", range(0, 200, 20))
+def test_no_plan_is_cheaper_than_the_one_chosen(start):
+    for seed in range(start, start + 20):
+        text, arrays, cells, grain, mesh = random_case(seed)
+        p = plan_matmul(text, {dim: n * grain for dim, n in cells.items()}, mesh)
+        assert p.time.in_turn_s == pytest.approx(cheapest(mesh, arrays, cells, grain), rel=1e-9), (seed, text, str(p))
+
+
+@pytest.mark.parametrize(
+    "mesh", [FLAT, CUBE, NODE, sl.Mesh(sl.MultiSlice(sl.TpuSlice("tpu-v5e", (2, 2)), 2), X=2, Y=4)]
+)
+def test_plans_are_ranked_and_their_bounds_ordered(mesh):
+    p = plan_matmul("A[I_X, J_Y] * B[J, K_X] -> C[I, K_Y]", SIZES, mesh)
+    seconds = [q.time.in_turn_s for q in (p, *p.alternatives)]
+    assert seconds == sorted(seconds) and len(seconds) > 3
+    for q in (p, *p.alternatives):
+        assert q.time.lower_s <= q.time.in_turn_s * (1 + 1e-12) and q.time.in_turn_s <= q.time.upper_s * (1 + 1e-12)
+        assert q.time.bound in ("math", "memory", "network", "latency")
+        assert q.time.in_turn_s == pytest.approx(sum(step.seconds for step in q.steps))
+        assert q.steps[0].inputs[0].same_as(q.product.a if q.steps[0].inputs[0].name == "A" else q.product.b)
+        assert q.steps[-1].output.same_as(q.product.c)
+
+
+def test_a_step_starts_where_the_one_before_ended():
+    for seed in range(40):
+        text, _, cells, grain, mesh = random_case(seed)
+        p = plan_matmul(text, {dim: n * grain for dim, n in cells.items()}, mesh)
+        held = {array.name: array for array in p.product.arrays[:2]}
+        for step in p.steps:
+            assert all(held[array.name] == array for array in step.inputs), str(p)
+            held[step.output.name] = step.output
+        assert held["C"] == p.product.c
+
+
+def test_a_way_to_multiply_can_be_asked_for():
+    text = "A[I, J_X] * B[J, K] -> C[I, K]"
+    whole, parts = (plan_matmul(text, SIZES, LINE, via=via) for via in ("A[I, J] * B[J, K]", "A[I, J_X] * B[J_X, K]"))
+    assert ops(whole) == [("all_gather", "X")] and ops(parts) == [("slice", "X"), ("all_reduce", "X")]
+    best = plan_matmul(text, SIZES, LINE)
+    assert best.time.in_turn_s <= min(whole.time.in_turn_s, parts.time.in_turn_s)
+
+
+def test_permutations_take_what_their_messages_take():
+    for mesh, grain in ((FLAT, 1), (CUBE, 1), (sl.Mesh(sl.TpuSlice("tpu-v5e", (4, 4)), X=4, Y=4), 1)):
+        chips = Chips(mesh, grain)
+        for before, after in itertools.permutations(itertools.permutations(mesh.names), 2):
+            needs = sources(mesh.sizes, [(before, after)])
+            assert sorted(needs) == list(range(mesh.n_chips))
+            for nbytes in (8, 1e9):
+                assert shuffle_time(nbytes, mesh, needs).lower_s == pytest.approx(chips.permutation_s(needs, nbytes))
+
+
+def test_permutations_on_a_torus_of_rings_go_the_short_way():
+    mesh = sl.Mesh(sl.TpuSlice("tpu-v5p", (4, 4, 4)), X=4, Y=4, Z=4)
+    needs = sources(mesh.sizes, [(("X", "Y", "Z"), ("Z", "X", "Y"))])
+    assert shuffle_time(1e9, mesh, needs).lower_s == pytest.approx(Chips(mesh, 1).permutation_s(needs, 1e9))
+
+
+def test_a_permutation_between_nodes_uses_the_outer_network():
+    mesh = sl.Mesh(sl.GpuCluster("h100", n_gpus=16), X=2, Y=8)
+    needs = sources(mesh.sizes, [(("X", "Y"), ("Y", "X"))])
+    time = shuffle_time(1e9, mesh, needs)
+    assert set(time.stages) == {"nvlink", "scaleout"} and time.busiest == "scaleout"
+    assert shuffle_time(1e9, mesh, np.arange(16)).bandwidth_s == 0
+
+
+# Amounts.
+
+
+def test_memory_counts_what_is_gathered():
+    text, n = "A[I_X, J] * B[J, K] -> C[I, K]", 2 * 4096 * 4096
+    gathered = plan_matmul(text, {"I": 4096, "J": 4096, "K": 4096}, LINE, use_idle=False, via="A[I, J] * B[J, K]")
+    kept = plan_matmul(text, {"I": 4096, "J": 4096, "K": 4096}, LINE, use_idle=False, via="A[I_X, J] * B[J, K]")
+    assert gathered.memory_bytes == 3 * n and kept.memory_bytes == n / 8 + n + n / 8
+
+
+def test_dtypes_set_bytes_and_rate():
+    text = "A[I, J_X] * B[J_X, K] -> C[I, K]"
+    with pytest.raises(sl.UnsupportedDtype, match="no f32 rate"):
+        plan_matmul(text, SIZES, LINE, dtype="f32")
+    wide, narrow = (
+        plan_matmul(text, SIZES, LINE, dtype="f32", compute="bf16"),
+        plan_matmul(text, SIZES, LINE, dtype="int8"),
+    )
+    assert wide.collectives[0].bytes == 4 * narrow.collectives[0].bytes and wide.time.math_s == 2 * narrow.time.math_s
+    assert wide.at({"I": 8, "J": 8, "K": 8}).collectives[0].bytes == 4 * 64
+    mixed = plan_matmul(text, SIZES, LINE, dtype={"A": "bf16", "B": "int8", "C": "bf16"})
+    assert mixed.dtypes == ("bf16", "int8", "bf16") and mixed.collectives[0].bytes == 2 * mixed.collectives[0].elements
+
+
+def test_the_same_steps_can_be_had_for_other_sizes():
+    p = plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K]", SIZES, LINE)
+    q = p.at({"I": 8, "J": 16, "K": 8})
+    assert [s.op for s in q.steps] == [s.op for s in p.steps] and q.collectives[0].elements == 64
+    with pytest.raises(sl.ScalingError, match="do not divide"):
+        p.at({"I": 8, "J": 12, "K": 8})
+
+
+def test_padding_is_stated_or_refused():
+    text, sizes = "A[I_X, J] * B[J, K] -> C[I_X, K]", {"I": 1001, "J": 7, "K": 5}
+    with pytest.raises(sl.NotationError, match="1,001 elements of I do not divide by 8 chips"):
+        plan_matmul(text, sizes, LINE)
+    p = plan_matmul(text, sizes, LINE, pad=True)
+    assert p.padding == {"I": 7} and p.sizes["I"] == 1008 and "padded: I by 7 to 1,008" in p.explain()
+    assert plan_matmul(text, {**sizes, "I": 16}, LINE, pad=True).padding == {}
+
+
+def test_the_explanation_says_why_what_and_what_else():
+    text = plan_matmul("A[I_X, J] * B[J, K_X] -> C[I, K]", SIZES, FLAT).explain()
+    assert "one of them must give up X" in text and "next best" in text and "in turn" in text
+    for part in ("1. ", "multiply", "µs", "bound by"):
+        assert part in text
+    assert "chips can multiply what they hold" in plan_matmul("A[I_X] * B[K] -> C[I_X, K]", SIZES, LINE).explain()
+
+
+EXPLAINED = {
+    "A[I, J_X] * B[J_X, K] -> C[I, K]": "leaves partial sums over X",
+    "A[I, J_X] * B[J, K] -> C[I, K]": "in A only: A is gathered, or B gives up the rest",
+    "A[I, J] * B[J_X, K] -> C[I, K]": "in B only: B is gathered, or A gives up the rest",
+    "A[I, J_X] * B[J_Y, K] -> C[I, K]": "over X in A but over Y in B",
+    "A[I, J_X] * B[J, K_X] -> C[I, K]": "X cuts J of A but K of B, and one of these is summed over",
+    "A[B_X, I] * W[B_Y, I] -> C[B]": "B is a batch dimension of both and cut differently",
+    "A[I, J]{U_X} * B[J, K] -> C[I, K]": "A is unreduced over X",
+}
+
+
+@pytest.mark.parametrize("text", EXPLAINED)
+def test_each_reason_has_its_sentence(text):
+    assert EXPLAINED[text] in plan_matmul(text, {**SIZES, "B": 64}, FLAT).explain()
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"product": "A[I, J_X] * B[J_X, K]"}, "'->' and the product"),
+        ({"product": "A[I, J_X] * B[J_X, K] -> C[I_X, K_X]"}, "axis X shards both I and K of C"),
+        ({"product": "A[I, J_Q] * B[J, K] -> C[I, K]"}, "axis 'Q' is unknown"),
+        ({"product": 7}, "the notation looks like"),
+        ({"sizes": {"I": 4096, "J": 8192}}, "the size of K is missing"),
+        ({"sizes": {"I": 4096, "J": 8191, "K": 4096}}, "8,191 elements of J do not divide"),
+        ({"sizes": {"I": 4096, "J": 8192.5, "K": 4096}}, "whole number"),
+        ({"sizes": {"I": 4096, "J": np.array([8, 16]), "K": 4096}}, "J is an array; a plan is of one product"),
+        ({"sizes": [4096, 8192, 4096]}, "give the elements of each dimension"),
+        ({"mesh": {"X": 8}}, "mesh must be a Mesh"),
+        ({"dtype": "bf17"}, "bf17"),
+        ({"dtype": {"A": "bf16", "B": "bf16"}}, "none is given for C"),
+        ({"via": "A[I, J] * B[J, K_X] -> "}, "^$"),
+        ({"via": "A[I_X, J] * B[J, K_X]"}, "cannot be multiplied as it is"),
+        ({"via": "A[I, K] * B[J, K]"}, r"here should be A\[I, J\]"),
+        ({"via": "A[I, J_Q] * B[J_Q, K]"}, "axis 'Q' is unknown"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_in_words(change, says):
+    given = {"product": "A[I, J_X] * B[J_X, K] -> C[I, K]", "sizes": SIZES, "mesh": LINE} | change
+    if says == "^$":
+        assert plan_matmul(**given).collectives  # what follows the operands is not looked at
+        return
+    with pytest.raises(sl.ScalingError, match=says):
+        plan_matmul(**given)
+
+
+def test_a_mesh_axis_of_one_chip_changes_nothing():
+    one = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8, Y=1)
+    p = plan_matmul("A[I_Y, J_X] * B[J_XY, K] -> C[I, K]", SIZES, one)
+    assert ops(p) == [("all_reduce", "X")]
+
+
+def test_axes_that_make_no_torus_together_are_used_apart():
+    mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (8, 16)), X=2, Y=4, Z=16)
+    p = plan_matmul("A[I_XZ, J] * B[J, K] -> C[I, K]", SIZES, mesh, use_idle=False)
+    assert p.collectives and p.time.in_turn_s > 0
+
+
+def test_scalars_and_single_dimensions_have_plans():
+    assert ops(plan_matmul("A[J_X] * B[J_X] -> C[]", SIZES, LINE)) == [("all_reduce", "X")]
+    assert ops(plan_matmul("A[] * B[J_X] -> C[J_X]", SIZES, LINE)) == []
+    assert plan_matmul("A[I, J_X] * B[K] -> C[I, K]", SIZES, LINE).collectives  # J is summed alone
+
+
+def test_a_plan_is_made_within_milliseconds():
+    import time
+
+    mesh = sl.Mesh(sl.TpuSlice("tpu-v5p", (8, 8, 8)), X=8, Y=8, Z=8)
+    call = lambda: plan_matmul("A[I_XY, J] * B[J_Y, K_Z] -> C[I_Z, K]", SIZES, mesh)  # noqa: E731
+    call()
+    taken = []
+    for _ in range(9):
+        start = time.process_time()
+        call()
+        taken.append(time.process_time() - start)
+    assert sorted(taken)[4] < 0.01  # the benchmark's goal is half of it
+
+
+def test_graphs_hold_every_way_to_cut():
+    g = moves.graph((2, 4), 2)
+    assert len(g.states) == 11 and len(set(g.states)) == 11
+    assert len(moves.graph((2, 4), 2, frozenset({0, 1})).states) == 18
