@@ -106,7 +106,8 @@ class Table:
 class Readout:
     """A value made of tables and earlier readouts, in one way that the page knows too.
 
-    `how` is "add" (a minus before a name subtracts it), "greatest", "least", or "which": the name of the greatest.
+    `how` is "add" (a minus before a name subtracts it; on logarithms a product), "sum" (of the quantities themselves),
+    "greatest", "least", or "which": the name of the greatest.
     """
 
     name: str
@@ -125,6 +126,8 @@ class Readout:
             return None
         if self.how == "add":
             return math.fsum(-t if n[0] == "-" else t for t, n in zip(terms, self.of, strict=True))
+        if self.how == "sum":
+            return math.log10(math.fsum(10**t for t in terms)) if log10 else math.fsum(terms)
         if self.how == "least":
             return min(terms)
         greatest = max(terms)

@@ -75,6 +75,10 @@
     const terms = readout.of.map((name) => raw[name.replace("-", "")]);
     if (terms.some((term) => term === null)) return null;
     if (readout.how === "add") return terms.reduce((sum, t, i) => sum + (readout.of[i][0] === "-" ? -t : t), 0);
+    if (readout.how === "sum") {
+      const sum = terms.reduce((s, t) => s + (readout.log10 ? 10 ** t : t), 0);
+      return readout.log10 ? Math.log10(sum) : sum;
+    }
     if (readout.how === "least") return Math.min(...terms);
     const greatest = Math.max(...terms);
     if (readout.how === "greatest") return greatest;
