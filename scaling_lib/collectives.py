@@ -10,9 +10,11 @@ import math
 from dataclasses import dataclass
 
 from scaling_lib.estimate import binding, lower_s, upper_s
+from scaling_lib.hardware.interconnect import TpuSlice
 from scaling_lib.hardware.links import Switch, Torus
+from scaling_lib.hardware.mesh import levels_of
 from scaling_lib.traffic import wire_factor
-from scaling_lib.units import ScalingError, non_negative, plain, sealed
+from scaling_lib.units import ScalingError, broadcastable, non_negative, plain, sealed, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,7 @@ def all_reduce_time(nbytes, mesh, axes=None, *, algorithm=None, hop_latency_s=No
     if algorithm is None:
         once = _timed(_gather, nbytes, mesh, axes, hop_latency_s)
         return once + once
-    return _timed(_chosen(algorithm, mesh.group(axes)), nbytes, mesh, axes, hop_latency_s)
+    return _timed(_chosen(algorithm, levels_of(mesh, axes)), nbytes, mesh, axes, hop_latency_s)
 
 
 def all_to_all_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
@@ -168,8 +170,8 @@ def all_to_all_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
 def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s=None):
     """Time to send from every chip to the one `shift` places on, along a mesh axis.
 
-    On one torus axis of n the busiest link carries min(shift, n - shift) messages. On several axes the chips are
-    taken in ring order, and a message goes along that ring. Through a switch one message leaves each chip.
+    On one torus axis of n the busiest link carries min(shift, n - shift) messages. On several axes places are those
+    of the ring order (`Mesh.links(axes).order`), along which messages go. Through a switch one leaves each chip.
 
     Args:
       nbytes: what one chip sends [bytes]. Broadcasts.
@@ -182,8 +184,8 @@ def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s
     >>> t.bandwidth_s, t.latency_s
     (0.001, 3e-06)
     """
-    n = math.prod(level.n for level in mesh.group(axes))
-    if type(shift) is not int or not (1 <= shift < n or n == shift == 1):
+    n = math.prod(level.n for level in levels_of(mesh, axes))
+    if whole("shift", shift, least=-n) not in range(1, max(n, 2)):
         raise ScalingError(f"shift must be a whole number of places from 1 to {max(n - 1, 1)}, got {shift!r}")
     return _timed(lambda levels: _shifted(levels, shift, cyclic), nbytes, mesh, axes, hop_latency_s)
 
@@ -203,18 +205,22 @@ def transfer_time(nbytes, torus, source, target, *, hop_latency_s=None):
     >>> t.latency_s, t.upper_s
     (6e-06, 0.000192413...)
     """
+    if not isinstance(torus, TpuSlice):
+        raise ScalingError(f"torus must be a TpuSlice, got {torus!r}")
     hops, ports = torus.distance(source, target), torus.ways(source, target)
     (volume,), reason = plain(non_negative("nbytes", nbytes))
     time_s = volume / (max(ports, 1) * torus.link_bytes_per_s) if ports else 0 * volume
     hop_s = torus.rules.ici_hop_s if hop_latency_s is None else non_negative("hop_latency_s", hop_latency_s)
+    broadcastable(nbytes=volume, hop_latency_s=hop_s)
     return CollectiveTime({"ici": sealed(reason, time_s)}, hops * hop_s)
 
 
 def _timed(cost, nbytes, mesh, axes, hop_latency_s):
     """`cost(levels)` gives [(level, share of nbytes on its busiest link, hops)]; this turns it into seconds."""
-    levels = mesh.group(axes)
+    levels = levels_of(mesh, axes)
     hop = None if hop_latency_s is None else non_negative("hop_latency_s", hop_latency_s)
     (volume,), reason = plain(non_negative("nbytes", nbytes))
+    broadcastable(nbytes=volume, hop_latency_s=0.0 if hop is None else hop)
     stages, latency = {}, 0.0
     for level, share, hops in cost(levels):
         stages[level.name] = sealed(reason, volume * (share / _rate(level)))
@@ -262,12 +268,9 @@ def _exchanged(level):
 
 def _shifted(levels, shift, cyclic):
     """Permute: the slowest level that a message crosses."""
-    level = levels[-1]
-    if isinstance(level, Switch):
+    level = next((level for level in reversed(levels) if level.n > 1), levels[0])
+    if isinstance(level, Switch) or level.n == 1:
         yield level, float(level.n > 1), min(level.n - 1, 1)
-        return
-    if not level.axes:
-        yield level, 0.0, 0
         return
     wraps, stride, n = _as_ring(level)
     near, far = min(shift, n - shift), max(shift, n - shift)
@@ -316,12 +319,9 @@ def _flat_ring(levels):
     node, network = levels
     # One ring a card: each crosses a node's bounds by another card, and uses that GPU's NVLinks in all rings but one.
     inside, between = share * (node.n - 1) / node.n, share / node.n
-    if inside / _rate(node) < between / _rate(network):
-        inside = 0.0
-    else:
-        between = 0.0
-    yield node, inside, 2 * (n - 1 - network.n)
-    yield network, between, 2 * network.n
+    slow = inside / _rate(node) < between / _rate(network)
+    yield node, 0.0 if slow else inside, 2 * (n - 1 - network.n)
+    yield network, between if slow else 0.0, 2 * network.n
 
 
 def _tree(levels):

@@ -7,7 +7,9 @@ carries in one direction, which no measurement can show above the link's rate.
 
 from dataclasses import dataclass
 
-from scaling_lib.units import ScalingError, plain, positive, sealed, si
+import numpy as np
+
+from scaling_lib.units import ScalingError, at_least, broadcastable, plain, positive, sealed, si
 
 OPERATIONS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "permute")
 ALGORITHMS = ("ring", "tree", "nvls", "sharp")
@@ -78,27 +80,32 @@ def bandwidths(operation, n, *, nbytes=None, time_s=None, bus=None, algorithm="r
     >>> print(bandwidths("all_reduce", 8, bus=480e9, algorithm="nvls", link_bytes_per_s=450e9))
     algorithm 274 GB/s, bus 480 GB/s, wire 309 GB/s
     """
-    factor, wire = bus_factor(operation, n), wire_factor(operation, n, algorithm)
-    if (bus is None) == (nbytes is None or time_s is None):
+    measured, link = {"nbytes": nbytes, "time_s": time_s}, {"link_bytes_per_s": link_bytes_per_s}
+    if {nbytes is not None, time_s is not None} != {bus is None}:
         raise ScalingError("give nbytes and time_s, or bus, not both")
-    if bus is None:
-        (nbytes, time_s), reason = plain(positive("nbytes", nbytes), positive("time_s", time_s))
-        rate = nbytes / time_s
-    else:
-        (bus,), reason = plain(positive("bus", bus))
-        rate = bus / factor
-    found = Bandwidths(*(sealed(reason, rate * x) for x in (1.0, factor, wire)))
-    if link_bytes_per_s is not None and max_of(found.wire_bytes_per_s) > positive("link_bytes_per_s", link_bytes_per_s):
-        raise ScalingError(
-            f"a link of {si(link_bytes_per_s, 'B/s')} cannot carry {si(max_of(found.wire_bytes_per_s), 'B/s')}: "
-            f"{operation} did not run as {algorithm}, or the figure is not a bus bandwidth"
-        )
-    return found
+    given = measured if bus is None else {"bus": bus}
+    checked = {name: positive(name, x) for name, x in (given | link).items() if x is not None}
+    # One chip sends nothing over a bus: no rate follows from it.
+    checked["n"] = _ranks(n) if bus is None else at_least("n", n, 2, "numbers of chips")
+    broadcastable(**checked)
+    values, reason = plain(*checked.values())
+    a = dict(zip(checked, values, strict=True))
+    a["n"] = a["n"] if bus is None else np.maximum(a["n"], 2)  # masked entries must not divide by nothing
+    factor, wire = bus_factor(operation, a["n"]), wire_factor(operation, a["n"], algorithm)
+    rate = a["nbytes"] / a["time_s"] if bus is None else a["bus"] / factor
+    if link_bytes_per_s is not None:
+        _fits(rate * wire, a["link_bytes_per_s"], reason, f"{operation} did not run as {algorithm}")
+    return Bandwidths(*(sealed(reason, rate * x) for x in (1.0, factor, wire)))
 
 
-def max_of(x):
-    """The largest entry of a number or an array."""
-    return float(x if isinstance(x, float | int) else x.max())
+def _fits(wire, link, reason, why):
+    """Refuses traffic above its link's rate, entry by entry; the message names the worst."""
+    wire, link, reason = np.broadcast_arrays(wire, link, 0 if reason is None else reason)
+    over = np.where(reason == 0, wire / link, 0.0).ravel()
+    if over.size and over.max() > 1:
+        worst = over.argmax()
+        most, rate = si(wire.ravel()[worst], "B/s"), si(link.ravel()[worst], "B/s")
+        raise ScalingError(f"a link of {rate} cannot carry {most}: {why}, or the figure is not a bus bandwidth")
 
 
 def ragged_share(n, k, exact=True):
@@ -110,14 +117,13 @@ def ragged_share(n, k, exact=True):
     >>> ragged_share(8, 4), ragged_share(8, 4, exact=False)
     (0.362091064453125, 0.4375)
     """
-    (n, k), reason = plain(_ranks(n), positive("k", k))
+    n, k = _ranks(n), positive("k", k)
+    broadcastable(n=n, k=k)
+    (n, k), reason = plain(n, k)
     away = (n - 1) / n
     nearest = k / n - (k / n > 1) * (k / n - 1)
     return sealed(reason, (1 - away**k if exact else nearest) * away)
 
 
 def _ranks(n):
-    n = positive("n", n)
-    if isinstance(n, float) and n < 1:
-        raise ScalingError(f"n must be 1 chip or more, got {n!r}")
-    return n
+    return at_least("n", n, 1, "numbers of chips")

@@ -8,6 +8,7 @@ An illegal scalar raises; an illegal entry of an array is masked, with a reason 
 import enum
 import math
 import numbers
+import operator
 
 import numpy as np
 
@@ -143,6 +144,55 @@ def non_negative(name, x):
     0.0
     """
     return _checked(name, x, 0.0, "zero and positive numbers")
+
+
+def at_least(name, x, least, of):
+    """As `positive`, with a larger bound: `of` says what is counted.
+
+    >>> at_least("n", [2, 0.5], 1, "numbers of chips")
+    Masked([2.0, --])
+    """
+    return _checked(name, x, float(least), f"{of} from {least}")
+
+
+def whole(name, x, of="", least=1):
+    """`x` as an int, if it is a whole number of at least `least`; numpy's integers count, floats and bools do not.
+
+    >>> whole("n", 4.0, of="slices")
+    Traceback (most recent call last):
+    scaling_lib.units.ScalingError: n must be a whole number of slices, 1 or more, got 4.0
+    """
+    number = None if isinstance(x, bool | np.bool_) or not hasattr(x, "__index__") or np.ndim(x) else operator.index(x)
+    if number is None or number < least:
+        raise ScalingError(f"{name} must be a whole number{of and f' of {of}'}, {least} or more, got {_short(x)}")
+    return number
+
+
+def wholes(given, least=1):
+    """`given` as a tuple of ints, none below `least`; None where it is no sequence of whole numbers.
+
+    >>> wholes([4, 8]), wholes((4.0, 8)), wholes(4), wholes("48")
+    ((4, 8), None, None, None)
+    """
+    try:
+        return None if isinstance(given, str) else tuple(whole("", x, least=least) for x in given)
+    except (TypeError, ScalingError):
+        return None
+
+
+def broadcastable(**values):
+    """Refuses arguments whose shapes do not broadcast against one another.
+
+    >>> broadcastable(nbytes=[1, 2, 3], hop_latency_s=[1, 2])
+    Traceback (most recent call last):
+    scaling_lib.units.ScalingError: nbytes (3,), hop_latency_s (2,): these shapes do not broadcast
+    """
+    shapes = {name: np.shape(value) for name, value in values.items() if np.ndim(value)}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ScalingError(f"{listed}: these shapes do not broadcast") from None
 
 
 def plain(*checked):

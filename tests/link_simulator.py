@@ -84,10 +84,12 @@ def gather_along(box, order):
     return load
 
 
-def exchange_along(box, order):
-    """Bytes on every link when each chip sends every chip 1 byte, along the axes in this order."""
+def exchange_along(box, order, stride=1):
+    """Bytes on every link when each chip sends every chip (`stride` apart) 1 byte, along the axes in this order."""
     load = collections.Counter()
     for source, target in itertools.product(box.chips, repeat=2):
+        if (target[0] - source[0]) % stride:
+            continue
         chip = source
         for axis in order:
             n, wraps = box.axes[axis]

@@ -58,24 +58,91 @@ def play_double_tree(n):
     return max(sent.values(), default=0), 2 * depth
 
 
-def play_switch_reduce(n, own):
-    """Bytes on one chip's link, out and in, when the switch adds: its own share too, or only others'."""
-    out, into = 0.0, 0.0
-    for owner in range(n):  # one of n blocks of 1 byte is added up for each owner, then sent to all; we are chip 0
-        if owner != 0 or own:
-            out += 1  # our part of the sum
-        if owner == 0:
-            into += 1  # the sum
-            out += 1  # to all
-        if owner != 0 or own:
-            into += 1  # the owner's result, multicast
-    return max(out, into)
+def play_nvls(n):
+    """Bytes on the busiest link of an all-reduce of n blocks: each chip reads one sum through the switch and stores it.
+
+    The switch loads the owner's block from every chip, the owner's too, and copies what it stores to every chip.
+    """
+    out, into, result = collections.Counter(), collections.Counter(), {}
+    for owner in range(n):
+        total = 0
+        for chip in range(n):
+            out[chip] += 1
+            total += _value(chip, owner)
+        into[owner] += 1  # the sum
+        out[owner] += 1  # stored to all, once
+        for chip in range(n):
+            into[chip] += 1
+            result[chip, owner] = total
+    return _checked_sums(n, result, out, into)
+
+
+def play_sharp(n):
+    """Bytes on the busiest link of an all-reduce of n blocks that the switch adds as they stream through it."""
+    out, into, result = collections.Counter(), collections.Counter(), {}
+    for block in range(n):
+        total = 0
+        for chip in range(n):
+            out[chip] += 1
+            total += _value(chip, block)
+        for chip in range(n):
+            into[chip] += 1
+            result[chip, block] = total
+    return _checked_sums(n, result, out, into)
+
+
+def play_ring_reduce(n, gather=True):
+    """Bytes on the busiest link when n blocks are added up round a ring, and then gathered."""
+    held = {(chip, block): _value(chip, block) for chip in range(n) for block in range(n)}
+    out, into = collections.Counter(), collections.Counter()
+
+    def step(first, add):
+        sends = [((chip + 1) % n, (chip + first) % n, held[chip, (chip + first) % n]) for chip in range(n)]
+        for receiver, block, value in sends:
+            out[(receiver - 1) % n] += 1
+            into[receiver] += 1
+            held[receiver, block] = value + (held[receiver, block] if add else 0)
+
+    for k in range(n - 1):
+        step(-k, add=True)
+    if not gather:
+        assert all(held[chip, (chip + 1) % n] == _sum(n, (chip + 1) % n) for chip in range(n))
+        return max([*out.values(), *into.values()], default=0)
+    for k in range(n - 1):
+        step(1 - k, add=False)
+    return _checked_sums(n, held, out, into)
+
+
+def _value(chip, block):
+    return (chip + 1) ** 2 * (block + 3) + chip
+
+
+def _sum(n, block):
+    return sum(_value(chip, block) for chip in range(n))
+
+
+def _checked_sums(n, result, out, into):
+    sums = [_sum(n, block) for block in range(n)]
+    assert all(result[chip, block] == sums[block] for chip in range(n) for block in range(n))
+    return max([*out.values(), *into.values()], default=0)
 
 
 def play_exchange(n):
     """Bytes in or out of the busiest chip when each sends each of the others 1 byte."""
     sent = collections.Counter(s for s, t in itertools.permutations(range(n), 2))
     return max(sent.values(), default=0)
+
+
+def play_exchange_of_nodes(nodes, gpus):
+    """(bytes on the busiest NVLink, on the busiest card) when each GPU sends each of the others 1 byte."""
+    chips = list(itertools.product(range(nodes), range(gpus)))
+    out, into = collections.Counter(), collections.Counter()
+    for a, b in itertools.permutations(chips, 2):
+        kind = "nvlink" if a[0] == b[0] else "card"
+        out[kind, a] += 1
+        into[kind, b] += 1
+    loads = [*out.items(), *into.items()]
+    return tuple(max((n for (k, _), n in loads if k == kind), default=0) for kind in ("nvlink", "card"))
 
 
 # ---- nodes of GPUs on a network --------------------------------------------------------------------------------------

@@ -135,8 +135,8 @@ def test_through_a_switch_ring_tree_exchange_and_reducing_switch_are_as_simulate
     assert exchange.bandwidth_s == pytest.approx(switched.play_exchange(n))
     if n > 1:
         nvls, sharp = (sl.all_reduce_time(n, node, algorithm=a).bandwidth_s for a in ("nvls", "sharp"))
-        assert nvls == pytest.approx(switched.play_switch_reduce(n, own=True))
-        assert sharp == pytest.approx(switched.play_switch_reduce(n, own=False))
+        assert nvls == pytest.approx(switched.play_nvls(n) / n)
+        assert sharp == pytest.approx(switched.play_sharp(n) / n)
 
 
 @pytest.mark.parametrize(("nodes", "gpus"), list(product((2, 3, 4, 7), (1, 2, 3, 8))))
@@ -164,6 +164,17 @@ def test_every_kth_chip_of_an_axis_shares_its_links_with_the_groups_between(size
     axis = Axis(size, wraps, stride)
     busiest = simulated.shared_axis(size * stride, wraps, stride)
     assert sl.all_gather_time(size, Torus((axis,), 1.0)).bandwidth_s == pytest.approx(busiest)
+    box = simulated.Box([(size * stride, wraps)])
+    load = simulated.exchange_along(box, [0], stride)
+    exchange = sl.all_to_all_time(size * size, Torus((axis,), 1.0))
+    assert exchange.bandwidth_s == pytest.approx(max(load.values()))
+
+
+@pytest.mark.parametrize(("nodes", "gpus"), list(product((2, 3, 4), (1, 2, 8))))
+def test_an_all_to_all_of_nodes_sends_each_pair_once_inside_or_between(nodes, gpus):
+    inside, between = switched.play_exchange_of_nodes(nodes, gpus)
+    t = sl.all_to_all_time((nodes * gpus) ** 2, Levels((Switch(gpus, 9.0), Switch(nodes, 2.0, 0.0, "scaleout"))))
+    assert (9 * t.stages.get("nvlink", 0.0), 2 * t.stages["scaleout"]) == pytest.approx((inside, between))
 
 
 @pytest.mark.parametrize(
@@ -228,6 +239,15 @@ def test_illegal_sizes_raise_or_are_masked_with_a_reason(collective):
     masked = collective([1e6, -1.0, math.nan], MESH, "X").lower_s
     assert masked.mask.tolist() == [False, True, True]
     assert [sl.Reason(code).says for code in masked.reason] == ["ok", "negative", "not a number"]
+
+
+@pytest.mark.parametrize("collective", EVERY)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 4), (4, 4), (8, 16), (16, 16)])
+def test_a_single_slice_of_several_is_that_slice(collective, shape):
+    s = sl.TpuSlice("tpu-v5e", shape)
+    one, alone = collective(1e9, sl.MultiSlice(s, 1)), collective(1e9, s)
+    assert (one.stages, one.latency_s) == (alone.stages, alone.latency_s)
+    assert (one.bandwidth_s > 0) == (s.n_chips > 1)
 
 
 @pytest.mark.parametrize("collective", EVERY)

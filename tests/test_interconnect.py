@@ -6,7 +6,7 @@ import pytest
 
 import scaling_lib as sl
 from scaling_lib.hardware import rules
-from scaling_lib.hardware.links import Axis, Torus
+from scaling_lib.hardware.links import Axis, Switch, Torus
 from scaling_lib.hardware.shapes import shapes_of
 
 CUBED = ("tpu-v4", "tpu-v5p", "tpu-7x")
@@ -111,8 +111,11 @@ def test_hosts_and_devices():
     assert sl.TpuSlice("tpu-7x", (2, 2, 1)).n_devices == 8  # two a chip
     assert sl.TpuSlice("tpu-v4", (2, 2, 1)).n_devices == 4  # two cores work as one
     assert sl.TpuSlice("tpu-v3", (2, 2)).n_devices == 8
-    with pytest.raises(sl.ScalingError, match="chips_per_host"):
-        sl.TpuSlice("tpu-v5e", (4, 4), chips_per_host=0)
+    for bad in (0, 3, 7, 16, 4.0):
+        with pytest.raises(sl.ScalingError, match="chips_per_host"):
+            sl.TpuSlice("tpu-v5e", (4, 4), chips_per_host=bad)
+    with pytest.raises(sl.ScalingError, match="possible are 1, 2, 4, 8; got 3"):
+        sl.TpuSlice("tpu-v5e", (4, 4), chips_per_host=3)
 
 
 # ---- names ----------------------------------------------------------------------------------------------------------
@@ -202,6 +205,8 @@ def test_sub_slices_lie_along_hosts():
         cube.subslice((8, 2, 1))
     with pytest.raises(sl.ScalingError, match="3 whole numbers"):
         cube.subslice((2, 2))
+    with pytest.raises(sl.ScalingError, match="3 whole numbers of chips, got 4"):
+        cube.subslice(4)
 
 
 # ---- several slices, clusters ----------------------------------------------------------------------------------------
@@ -292,3 +297,54 @@ def test_a_machine_says_what_it_is(machine):
 def test_per_gpu_tree_counts_scale_to_three_levels():
     assert sl.GpuCluster("h100", 4096).fat_tree.core == 64
     assert sl.GpuCluster("h100", 2048).fat_tree.core == 0
+    assert sl.GpuCluster("h100", 64**3 // 4).fat_tree.core == 1024
+    with pytest.raises(sl.ScalingError, match="three levels of 64-port switches carry 65,536 GPUs, got 65,544"):
+        _ = sl.GpuCluster("h100", 65_544).fat_tree
+
+
+@pytest.mark.parametrize("bad", [(0.5, 0), (0, 16), (-1, 0), (0, 0, 0), 3, "00", None, (True, 0)])
+def test_coordinates_that_are_no_chip_are_refused(bad):
+    s = sl.TpuSlice("tpu-v5e", (16, 16))
+    for ask in (s.distance, s.ways):
+        with pytest.raises(sl.ScalingError, match="not on the slice: coordinates are whole numbers below"):
+            ask((0, 0), bad)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: sl.TpuSlice.from_name("v4-8", "2x2xa"), "topology '2x2xa' is not a v4-8: possible are 2x2x1"),
+        (lambda: sl.TpuSlice.from_name("v4-8", 4), "topology 4 is not a v4-8"),
+        (lambda: sl.GpuCluster("h100", 16, scaleout_bytes_per_s=[1, 2]), "scaleout_bytes_per_s must be one number"),
+        (lambda: sl.all_gather_time(1, "X"), "mesh must be a Mesh, TpuSlice, MultiSlice, GpuCluster, got 'X'"),
+        (lambda: sl.all_reduce_time(1, "X", algorithm="ring"), "mesh must be"),
+        (lambda: sl.permute_time(1, None), "mesh must be"),
+        (
+            lambda: sl.transfer_time(1e9, sl.Mesh(sl.TpuSlice("tpu-v5e", (4, 4)), X=16), (0,), (1,)),
+            "torus must be a TpuSlice",
+        ),
+        (
+            lambda: sl.all_gather_time([1, 2, 3], sl.TpuSlice("tpu-v5e", (4, 4)), hop_latency_s=[0, 1]),
+            r"nbytes \(3,\), hop_latency_s \(2,\): these shapes do not broadcast",
+        ),
+        (lambda: Switch(0, 1.0), "n must be a whole number of chips, 1 or more, got 0"),
+        (lambda: Switch(2.5, 1.0), "n must be"),
+        (lambda: Switch(2, 1.0, hop_s=-1), "hop_s is negative"),
+        (lambda: Torus([4], 1.0, hop_s=-1), "hop_s is negative"),
+        (lambda: Torus([4.0], 1.0), "axes: a length must be"),
+        (lambda: Axis(0), "length must be a whole number of chips"),
+        (lambda: Axis(4, True, 1.5), "stride must be"),
+    ],
+)
+def test_arguments_of_machines_are_named_when_they_are_wrong(make, says):
+    with pytest.raises(sl.ScalingError, match=says):
+        make()
+
+
+def test_words_of_links_are_english():
+    strides = {2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 21: "21st"}
+    for stride, said in strides.items():
+        assert f"every {said} chip" in str(Torus((Axis(4, False, stride),), 1.0))
+    assert str(Switch(1, 1.0)).startswith("1 chip on") and "1 slice over" in repr(
+        sl.MultiSlice(sl.TpuSlice("tpu-v5e", (4, 4)), 1)
+    )

@@ -3,6 +3,7 @@
 from itertools import pairwise
 from math import prod
 
+import numpy as np
 import pytest
 
 import scaling_lib as sl
@@ -59,11 +60,15 @@ def test_two_parts_of_an_axis_with_another_between_make_no_torus():
         ({"X": 4, "Y": 4}, "is 16 chips, but the machine has 128: add an axis of 8"),
         ({"X": 16, "Y": 16}, "is 256 chips, larger than the machine of 128 chips"),
         ({"X": 3, "Y": 32}, "is 96 chips, but the machine has 128: the sizes must multiply to it"),
-        ({"X": 0, "Y": 128}, "X must be 1 chip or more, got 0"),
-        ({"X": -4, "Y": -32}, "X must be 1 chip or more"),
+        ({"X": 0, "Y": 128}, r"X must be a whole number of chips.*1 or more, got 0"),
+        ({"X": -4, "Y": -32}, r"X must be a whole number of chips.*got -4"),
         ({"X": (0, 5), "Y": 8}, "axis 5 is unknown for X: hardware.*known: 0, 1, 2"),
         ({"X": "ring"}, "axis 'ring' is unknown"),
-        ({"X": 2.5}, "axis 2.5 is unknown"),
+        ({"X": 2.5}, r"X must be a whole number of chips, such as X=4.*got 2\.5"),
+        ({"X": 4.0}, r"X must be a whole number of chips.*got 4\.0"),
+        ({"X": "4"}, r"X must be a whole number of chips, such as X=4, got '4' \(text\)"),
+        ({"X": ()}, "X: name at least one of the hardware axes 0, 1, 2"),
+        ({"X": [[0]]}, r"axis \[0\] is unknown"),
         ({"X": (0,), "Y": (0, 1, 2)}, "belongs to two names"),
         ({}, "needs at least one"),
     ],
@@ -90,8 +95,16 @@ def test_axes_are_named_as_in_jax_and_unknown_ones_are_refused():
             m.group(bad)
     with pytest.raises(sl.ScalingError, match="named once"):
         m.group("XX")
+    with pytest.raises(sl.ScalingError, match="name at least one of data, X, Y"):
+        sl.all_gather_time(1.0, m, ())
     with pytest.raises(sl.ScalingError, match="TpuSlice, MultiSlice, GpuCluster"):
         sl.Mesh("v5e", X=4)
+
+
+def test_numpys_whole_numbers_are_whole_numbers():
+    s = sl.TpuSlice("tpu-v5e", tuple(np.array([16, 16])))
+    assert sl.Mesh(s, X=np.int64(16), Y=np.int32(16)) == sl.Mesh(POD, X=16, Y=16)
+    assert sl.permute_time(1.0, s, shift=np.int64(3)).upper_s == sl.permute_time(1.0, POD, shift=3).upper_s
 
 
 def test_equal_meshes_are_equal():
@@ -187,6 +200,8 @@ def test_slices_over_dcn_take_the_first_name_that_fits():
     joined = sl.MultiSlice(POD, n=4)
     m = sl.Mesh(joined, data=4, X=16, Y=16)
     assert m.group("data")[0].name == "dcn" and m.group("X")[0].name == "ici"
+    first = sl.Mesh(sl.MultiSlice(sl.TpuSlice("tpu-v5e", (4, 8)), n=2), X=8, Y=8)
+    assert [level.name for level in first.group("X")] == ["ici", "dcn"] and first.group("Y")[0].name == "ici"
     both = sl.Mesh(joined, X=64, Y=16)
     assert [level.name for level in both.group("X")] == ["ici", "dcn"]
     assert sl.Mesh(joined, dcn=4, X=16, Y=16).group("dcn")[0].n == 4

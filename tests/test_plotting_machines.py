@@ -138,6 +138,22 @@ def test_the_systolic_film_shows_the_simulation():
         assert shot.svg.count('fill-opacity="0.2"') == busy
 
 
+@pytest.mark.parametrize(
+    ("film", "sizes", "says"),
+    [
+        ("systolic_array", {"n": 16}, "at most 9"),
+        ("systolic_array", {"n": 9, "k": 8}, "at most 3 tiles"),
+        ("systolic_array", {"m": 0}, "m must be a whole number"),
+        ("elementwise_stream", {"blocks": 0}, "blocks must be"),
+        ("elementwise_stream", {"blocks": 6}, "from 1 to 5"),
+        ("elementwise_stream", {"block_bytes": 0}, "block_bytes"),
+    ],
+)
+def test_films_that_cannot_be_drawn_are_refused(film, sizes, says):
+    with pytest.raises(sl.ScalingError, match=says):
+        FILMS[film](**sizes)
+
+
 def test_the_stream_film_moves_every_block_once_and_adds_what_has_arrived():
     film = plotting.elementwise_stream(blocks=4)
     moves, adds = film.columns["on the bus"], film.columns["in the VPU"]

@@ -9,7 +9,7 @@ from scaling_lib.hardware.catalog import chip as chip_named
 from scaling_lib.hardware.links import Switch
 from scaling_lib.hardware.rules import ClusterRules, cluster_rules
 from scaling_lib.hardware.specs import GpuChip
-from scaling_lib.units import ScalingError, UnknownLink, positive, si
+from scaling_lib.units import ScalingError, UnknownLink, positive, si, whole
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class GpuCluster:
         c = chip_named(self.chip) if isinstance(self.chip, str) else self.chip
         if c.kind != "gpu":
             raise ScalingError(f"chip must be a GPU, got {c.title}; a TPU's machine is a TpuSlice")
-        node = c.nvlink_domain_chips if self.node is None else _whole("node", self.node)
-        n = _whole("n_gpus", self.n_gpus)
+        node = c.nvlink_domain_chips if self.node is None else whole("node", self.node, of="GPUs")
+        n = whole("n_gpus", self.n_gpus, of="GPUs")
         if n > node and n % node:
             raise ScalingError(
                 f"n_gpus must be whole nodes of {node}, or fewer than one: possible near {n} are "
@@ -63,6 +63,8 @@ class GpuCluster:
             raise UnknownLink("scaleout", c.links, of=f"{c.title}: give scaleout_bytes_per_s")
         if network is not None:
             network = positive("scaleout_bytes_per_s", network)
+            if not isinstance(network, float):
+                raise ScalingError(f"scaleout_bytes_per_s must be one number, got {self.scaleout_bytes_per_s!r}")
         for name, value in {"chip": c, "n_gpus": n, "node": min(node, n), "scaleout_bytes_per_s": network}.items():
             object.__setattr__(self, name, value)
 
@@ -105,6 +107,8 @@ class GpuCluster:
     def bisection_bytes_per_s(self):
         """Bandwidth between two halves, one direction [bytes/s]: of one node over NVLink, of several over the network.
 
+        Of an odd number of nodes (or GPUs) the smaller half counts.
+
         >>> GpuCluster("h100", 8).bisection_bytes_per_s  # 3.6 TB/s counted both ways
         1800000000000.0
         """
@@ -123,12 +127,18 @@ class GpuCluster:
     def fat_tree(self):
         """Leaf, spine and core switches of a tree that nowhere narrows.
 
+        Switches of p ports carry p²/2 GPUs in two levels, p³/4 in three (65,536 with 64 ports); more are refused.
+
         >>> GpuCluster("h100", 1024).fat_tree
         FatTree(leaf=32, spine=16, core=0, leaf_ports=64, spine_ports=64)
         """
         ports, down = self.rules.switch_ports, self.rules.leaf_ports_down
         if ports is None or self.n_nodes == 1:
             raise ScalingError(f"{self!r} has no fat tree: it takes several nodes, and switches that a source states")
+        if self.n_gpus > ports**3 // 4:
+            raise ScalingError(
+                f"n_gpus: three levels of {ports}-port switches carry {ports**3 // 4:,} GPUs, got {self.n_gpus:,}"
+            )
         leaf = -(-self.n_gpus // down)
         if self.n_gpus <= ports * ports // 2:
             spine = -(-self.n_gpus // ports)
@@ -165,9 +175,3 @@ class GpuCluster:
             return f"{self.chip.title}: {node} per GPU and direction"
         network = f"{si(self.node_bytes_per_s, 'B/s')} per node and direction between nodes"
         return f"{self.chip.title}: {self.n_gpus:,} GPUs in {self.n_nodes:,} nodes of {node} per GPU, {network}"
-
-
-def _whole(name, n):
-    if type(n) is not int or n < 1:
-        raise ScalingError(f"{name} must be a whole number of GPUs, 1 or more, got {n!r}")
-    return n

@@ -12,7 +12,7 @@ from scaling_lib.hardware.links import Axis, Switch, Torus
 from scaling_lib.hardware.rules import SliceRules, slice_rules
 from scaling_lib.hardware.shapes import legal_shape, parse_name, text, wraps_of
 from scaling_lib.hardware.specs import TpuChip
-from scaling_lib.units import ScalingError, UnknownLink
+from scaling_lib.units import ScalingError, UnknownLink, whole, wholes
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,11 @@ class TpuSlice:
         c = chip_named(self.chip) if isinstance(self.chip, str) else self.chip
         shape = legal_shape(c, self.shape)
         per_host = c.chips_per_host if self.chips_per_host is None else self.chips_per_host
-        if type(per_host) is not int or per_host < 1:
-            raise ScalingError(f"chips_per_host must be a whole number of chips, got {self.chips_per_host!r}")
+        if c.chips_per_host % whole("chips_per_host", per_host, of="chips"):
+            possible = ", ".join(str(k) for k in range(1, c.chips_per_host + 1) if c.chips_per_host % k == 0)
+            raise ScalingError(
+                f"chips_per_host must divide a machine of {c.title}: possible are {possible}; got {per_host!r}"
+            )
         self._set(chip=c, shape=shape, chips_per_host=min(per_host, math.prod(shape)), wraps=wraps_of(c, shape))
 
     def _set(self, **values):
@@ -225,8 +228,8 @@ class TpuSlice:
         Traceback (most recent call last):
         scaling_lib.units.ScalingError: sub-slice 4x1x1 does not lie along host bounds 2,2,1: possible with 4 chips: ...
         """
-        asked = tuple(shape)
-        if len(asked) != len(self.shape) or not all(type(x) is int and x > 0 for x in asked):
+        asked = wholes(shape)
+        if asked is None or len(asked) != len(self.shape):
             raise ScalingError(f"shape must be {len(self.shape)} whole numbers of chips, got {shape!r}")
         if not all(x <= n for x, n in zip(asked, self.shape, strict=True)):
             raise ScalingError(f"sub-slice {text(asked)} is larger than the slice of {text(self.shape)}")
@@ -261,10 +264,11 @@ class TpuSlice:
         return f"a ring on axis {', '.join(rings)} only" if rings else "no wraparound"
 
     def _chip_at(self, where):
-        where = tuple(where) + (0,) * (len(self.shape) - len(tuple(where)))
-        if len(where) != len(self.shape) or not all(0 <= x < n for x, n in zip(where, self.shape, strict=True)):
-            raise ScalingError(f"chip {where} is not on the slice: coordinates run below {self.shape}")
-        return where
+        given = wholes(where, least=0)
+        at = None if given is None else given + (0,) * (len(self.shape) - len(given))
+        if at is None or len(at) != len(self.shape) or any(x >= n for x, n in zip(at, self.shape, strict=True)):
+            raise ScalingError(f"chip {where!r} is not on the slice: coordinates are whole numbers below {self.shape}")
+        return at
 
     def _along_hosts(self, shape):
         """Whether a block is made of whole hosts, or fits into one."""
@@ -290,8 +294,7 @@ class MultiSlice:
     def __post_init__(self):
         if not isinstance(self.slice, TpuSlice):
             raise ScalingError(f"slice must be a TpuSlice, got {self.slice!r}")
-        if type(self.n) is not int or self.n < 1:
-            raise ScalingError(f"n must be a whole number of slices, 1 or more, got {self.n!r}")
+        object.__setattr__(self, "n", whole("n", self.n, of="slices"))
         if "dcn" not in self.chip.links:
             raise UnknownLink("dcn", self.chip.links, of=self.chip.title)
 
@@ -322,7 +325,7 @@ class MultiSlice:
 
     @property
     def bisection_bytes_per_s(self):
-        """Bandwidth between two halves of the slices, one direction [bytes/s]."""
+        """Bandwidth between two halves of the slices (of an odd number, the smaller), one direction [bytes/s]."""
         return self.n // 2 * self.slice.n_chips * self.dcn_bytes_per_s
 
     @property
@@ -335,8 +338,8 @@ class MultiSlice:
         return Switch(n, self.dcn_bytes_per_s, self.slice.rules.dcn_hop_s, name="dcn")
 
     def group(self, axes=None):
-        """The levels a collective over everything uses: the torus, then the network."""
-        return (*self.slice.group(axes), self.dcn(self.n))
+        """The levels a collective over everything uses: the torus, then the network if there are several slices."""
+        return self.slice.group(axes) + ((self.dcn(self.n),) if self.n > 1 else ())
 
     def __repr__(self):
-        return f"{self.n} slices over DCN, each {self.slice!r}"
+        return f"{self.n} slice{'s' * (self.n > 1)} over DCN, each {self.slice!r}"

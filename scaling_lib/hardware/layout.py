@@ -24,8 +24,9 @@ class Piece:
 def lay(sizes, owned, hardware):
     """{mesh axis: pieces}, slowest first.
 
-    Axes with given hardware axes get those. The others get whole hardware axes if that is possible (fewest
-    each, earlier names first); otherwise hardware axes are cut in order, the slowest part to the first name.
+    Axes with given hardware axes get those. The others get whole hardware axes if that is possible (several slices'
+    network to the first name that can have it, then fewest each, earlier names first); otherwise hardware axes are
+    cut in order, the slowest part to the first name.
 
     Args:
       sizes: {mesh axis: chips}.
@@ -63,7 +64,8 @@ def _whole(sizes, free):
     names = list(sizes)
     best = None
     for keys in _partitions(names, sizes, free):
-        rank = [len(chosen) for chosen in keys], [[list(free).index(k) for k in chosen] for chosen in keys]
+        dcn = [i for i, chosen in enumerate(keys) if "dcn" in chosen]
+        rank = dcn, [len(chosen) for chosen in keys], [[list(free).index(k) for k in chosen] for chosen in keys]
         if best is None or rank < best[0]:
             best = rank, keys
     if best is None:

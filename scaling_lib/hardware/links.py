@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from scaling_lib.units import ScalingError, positive, si
+from scaling_lib.units import non_negative, positive, si, whole
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,10 @@ class Axis:
     length: int
     wraps: bool = False
     stride: int = 1
+
+    def __post_init__(self):
+        object.__setattr__(self, "length", whole("length", self.length, of="chips"))
+        object.__setattr__(self, "stride", whole("stride", self.stride, of="links"))
 
     @property
     def ways(self):
@@ -55,6 +59,7 @@ class Torus:
         axes = tuple(_axis(axis) for axis in self.axes)
         object.__setattr__(self, "axes", tuple(axis for axis in axes if axis.length > 1))
         positive("link_bytes_per_s", self.link_bytes_per_s)
+        non_negative("hop_s", self.hop_s)
 
     @property
     def n(self):
@@ -94,24 +99,29 @@ class Switch:
     reduces: bool = False
 
     def __post_init__(self):
+        object.__setattr__(self, "n", whole("n", self.n, of="chips"))
         positive("chip_bytes_per_s", self.chip_bytes_per_s)
+        non_negative("hop_s", self.hop_s)
 
     def group(self, axes=None):
         """The levels a collective over all of it uses: itself."""
         return (self,)
 
     def __str__(self):
-        return f"{self.n} chips on {self.name}, {si(self.chip_bytes_per_s, 'B/s')} per chip and direction"
+        chips = f"{self.n} chip{'s' * (self.n > 1)}"
+        return f"{chips} on {self.name}, {si(self.chip_bytes_per_s, 'B/s')} per chip and direction"
 
 
 def _axis(axis):
     if isinstance(axis, Axis):
         return axis
     length, wraps = axis if isinstance(axis, tuple) else (axis, False)
-    if type(length) is not int or length < 1:
-        raise ScalingError(f"axes: a length must be a whole number of chips, got {length!r}")
+    length = whole("axes: a length", length, of="chips")
     return Axis(length, bool(wraps) and length > 2)
 
 
 def _shared(axis):
-    return f" (every {axis.stride}th chip, links shared by {axis.stride} groups)" if axis.stride > 1 else ""
+    if axis.stride == 1:
+        return ""
+    ending = "th" if axis.stride % 100 // 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(axis.stride % 10, "th")
+    return f" (every {axis.stride}{ending} chip, links shared by {axis.stride} groups)"

@@ -8,7 +8,7 @@ from scaling_lib.hardware.interconnect import MultiSlice, TpuSlice
 from scaling_lib.hardware.layout import Piece, lay, merged
 from scaling_lib.hardware.links import Axis
 from scaling_lib.hardware.order import ring_order
-from scaling_lib.units import ScalingError, UnknownAxis
+from scaling_lib.units import ScalingError, UnknownAxis, whole
 
 MACHINES = (TpuSlice, MultiSlice, GpuCluster)
 
@@ -58,6 +58,7 @@ class AxisLinks:
 class Mesh:
     """Named axes on the chips of a machine; the first name is the slowest, as in JAX.
 
+    The slowest links of several slices, dcn, go to the first name that can own them whole; X="dcn" says which.
     Each axis is laid on whole hardware axes where possible. An axis that takes part of a hardware axis is told
     the truth: neighbouring chips of a ring are a line, and every k-th chip shares its links with k - 1 groups.
 
@@ -85,8 +86,8 @@ class Mesh:
             raise ScalingError("axes: a mesh needs at least one, such as X=4")
         self.hardware = hardware
         keys = hardware.hw_axes
-        owned = {name: _owned(name, given, keys) for name, given in axes.items() if not _is_size(name, given, keys)}
-        self.sizes = {n: math.prod(keys[k][0] for k in owned[n]) if n in owned else axes[n] for n in axes}
+        owned = {name: keys_ for name, given in axes.items() if (keys_ := _owned(name, given, keys))}
+        self.sizes = {n: math.prod(keys[k][0] for k in owned[n]) if n in owned else int(axes[n]) for n in axes}
         self._check(axes, owned)
         self.pieces = lay(self.sizes, owned, keys)
 
@@ -122,8 +123,10 @@ class Mesh:
             names = tuple(axes) if letters else tuple(part.strip() for part in axes.split(","))
         else:
             names = tuple(axes) if isinstance(axes, tuple | list) else (axes,)
+        if not names:
+            raise ScalingError(f"axes: name at least one of {', '.join(self.names)}, got {axes!r}")
         for name in names:
-            if name not in self.sizes:
+            if not isinstance(name, str) or name not in self.sizes:
                 raise UnknownAxis(name, self.names, of="this mesh")
         if len(set(names)) < len(names):
             raise ScalingError(f"axes: each may be named once, got {axes!r}")
@@ -202,24 +205,27 @@ class Mesh:
         return f"Mesh({axes}) on {self.hardware!r}"
 
 
-def _is_size(name, given, keys):
-    """Whether an axis is given by its size; a level's own name means that level, if the size agrees."""
-    if type(given) is not int or (name in keys and keys[name][0] == given):
-        return False
-    if given < 1:
-        raise ScalingError(f"{name} must be 1 chip or more, got {given}")
-    return True
-
-
 def _owned(name, given, keys):
-    """Hardware axes that an axis says it owns."""
-    if name in keys and given == keys[name][0]:
-        return (name,)
-    owned = tuple(given) if isinstance(given, tuple | list) else (given,)
+    """Hardware axes that an axis says it owns, or None for a size; a level's own name means it, if the size agrees."""
+    if not isinstance(given, str | tuple | list):
+        size = whole(name, given, of=f"chips, such as {name}=4 (hardware axes: {name}=(0,))")
+        return (name,) if name in keys and size == keys[name][0] else None
+    if isinstance(given, str) and given.strip().isdecimal():
+        raise ScalingError(f"{name} must be a whole number of chips, such as {name}=4, got {given!r} (text)")
+    owned = (given,) if isinstance(given, str) else tuple(given)
+    if not owned:
+        raise ScalingError(f"{name}: name at least one of the hardware axes {', '.join(map(str, keys))}, got {given!r}")
     for key in owned:
-        if isinstance(key, bool) or key not in keys:
+        if isinstance(key, bool) or not isinstance(key, int | str) or key not in keys:
             raise UnknownAxis(key, map(str, keys), of=f"{name}: hardware")
     return owned
+
+
+def levels_of(mesh, axes):
+    """The levels, innermost first, of a mesh's axes, or of a whole machine."""
+    if not hasattr(mesh, "group"):
+        raise ScalingError(f"mesh must be a Mesh, {', '.join(m.__name__ for m in MACHINES)}, got {mesh!r}")
+    return mesh.group(axes)
 
 
 def _axis(piece, length, wraps):

@@ -5,7 +5,7 @@ import re
 
 from scaling_lib.hardware.catalog import chip
 from scaling_lib.hardware.rules import slice_rules, slices
-from scaling_lib.units import ScalingError, UnknownName
+from scaling_lib.units import ScalingError, UnknownName, wholes
 
 
 class UnknownSlice(UnknownName):
@@ -43,8 +43,8 @@ def legal_shape(c, shape):
     A 2D slice may be given either way round: 8x4 is 4x8 with its axes renamed.
     """
     rules = slice_rules(c)
-    asked = tuple(shape) if isinstance(shape, tuple | list) else None
-    if asked is None or not asked or not all(type(x) is int and x > 0 for x in asked):
+    asked = wholes(shape)
+    if not asked:
         raise ScalingError(f"shape must be whole numbers of chips along each axis, such as (4, 8), got {shape!r}")
     n = math.prod(asked)
     possible = shapes_of(c.name, n)
@@ -99,9 +99,11 @@ def parse_name(name, topology=None):
 
 def _chosen(name, c, rules, possible, topology):
     if topology is not None:
-        asked = tuple(int(x) for x in topology.split("x")) if isinstance(topology, str) else tuple(topology)
+        words = topology.split("x") if isinstance(topology, str) else ()
+        asked = tuple(map(int, words)) if words and all(map(str.isdecimal, words)) else wholes(topology)
         if asked not in possible:
-            raise ScalingError(f"topology {text(asked)} is not a {name}: possible are {', '.join(map(text, possible))}")
+            got = text(asked) if asked else repr(topology)
+            raise ScalingError(f"topology {got} is not a {name}: possible are {', '.join(map(text, possible))}")
         return asked
     if len(possible) > 1 and rules.name_shape == "refuse":
         raise ScalingError(

@@ -7,7 +7,7 @@ from scaling_lib.plotting.film import Animation, Shot, box, line, text
 from scaling_lib.plotting.style import COLORS
 from scaling_lib.roofline import ridge_point
 from scaling_lib.systolic import NONE, systolic_matmul
-from scaling_lib.units import si
+from scaling_lib.units import ScalingError, positive, si, whole
 
 ANIMATIONS = ("elementwise_stream", "systolic_array")
 TILE = ("hbm", "dcn", "ici")  # colours of the first, second and third tile of weights
@@ -35,6 +35,13 @@ def systolic_array(m=6, k=4, n=8, side=4):
     >>> systolic_array().describe()[:60]
     'A 4 × 4 array multiplies x [6, 4] by w [4, 8] in 22 cycles: '
     """
+    sizes = [
+        whole(name, x, of="cells or numbers") for name, x in zip(("m", "k", "n", "side"), (m, k, n, side), strict=True)
+    ]
+    if max(sizes) > 9 or -(-k // side) * -(-n // side) > len(TILE):
+        raise ScalingError(
+            f"m, k, n, side must be at most 9, and w at most {len(TILE)} tiles, got {m}, {k}, {n} on a side of {side}"
+        )
     run = systolic_matmul(np.ones((m, k)), np.ones((k, n)), side, trace=True)
     size = CELL * side
     width, height = LEFT + size + 24, TOP + size + 130
@@ -57,13 +64,16 @@ def elementwise_stream(chip="tpu-v5e", blocks=5, block_bytes=2**17):
 
     Args:
       chip: a chip with a known vector rate, or its name.
-      blocks: how many blocks each array has.
+      blocks: how many blocks each array has, 1 to 5.
       block_bytes: of one block [bytes].
 
     >>> elementwise_stream().describe()[-60:]
     'the memory is busy all the time, the vector unit 1.1% of it.'
     """
     chip = find_chip(chip) if isinstance(chip, str) else chip
+    if whole("blocks", blocks) > 5:
+        raise ScalingError(f"blocks must be a whole number from 1 to 5, got {blocks!r}")
+    block_bytes = positive("block_bytes", block_bytes)
     step_s = block_bytes / chip.hbm_bytes_per_s
     add_s = block_bytes / 4 / chip.peak_flops_per_s(unit="vector")
     plan = _stream_plan(blocks)
@@ -199,7 +209,7 @@ def _stream_plan(blocks):
         moves += [f"x{i + 1}", f"y{i + 1}"] + ([f"z{i}"] if i else [])
     moves.append(f"z{blocks}")
     adds = {moves.index(f"y{i + 1}") + 1: f"z{i + 1}" for i in range(blocks)}
-    return [(move, adds.get(step, "")) for step, move in enumerate(moves)] if blocks else []
+    return [(move, adds.get(step, "")) for step, move in enumerate(moves)]
 
 
 def _stream_scene(blocks):
