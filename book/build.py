@@ -1,8 +1,7 @@
 """Builds the site: `make book` runs it bare, `make quick` with `--quick`.
 
-The bare build starts from an empty cache and so runs every notebook. The quick one keeps the outputs of code cells that
-did not change, so it serves for prose; it forgets all of them when the library changed, for the cache looks at a cell's
-text alone. Both give Sphinx the same settings: others would have it read every page again.
+The bare build runs every notebook from scratch. The quick one keeps the outputs of code cells that did not change, so
+it serves for prose; it forgets all of them when the library changed, for the cache looks at a cell's text alone.
 """
 
 import argparse
@@ -35,6 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
     if failed:
         print(f"The book was not built: {failed}", file=sys.stderr)
         return 1
+    if not quick:
+        seed_cache()
     STAMP.write_text(current, encoding="utf-8")
     print(f"The book is in {(SITE / 'index.html').relative_to(ROOT)} ({time.monotonic() - started:.0f} s).")
     print("`make serve` shows it on http://localhost:8000")
@@ -79,17 +80,15 @@ def still_valid(current: str) -> bool:
 def run_sphinx(quick: bool) -> str:
     """Runs Jupyter Book with warnings as errors; returns what went wrong, or nothing."""
     from jupyter_book.sphinx import build_sphinx
-    from jupyter_cache import get_cache
 
     if not quick:
         STAMP.unlink(missing_ok=True)
         for stale in (SITE, CACHE, BUILD / "jupyter_execute", BUILD / ".doctrees"):
             shutil.rmtree(stale, ignore_errors=True)
-    get_cache(CACHE).list_cache_records()  # makes its database, which two jobs at once could not
     overrides = {
         "external_toc_path": (ROOT / "_toc.yml").as_posix(),
         "nitpicky": True,
-        "nb_execution_mode": "cache",
+        "nb_execution_mode": "cache" if quick else "force",
         "nb_execution_cache_path": str(CACHE),
         "latex_individualpages": False,
     }
@@ -102,7 +101,7 @@ def run_sphinx(quick: bool) -> str:
         doctreedir=BUILD / ".doctrees",
         warningiserror=True,
         keep_going=True,
-        jobs=JOBS,
+        jobs=1 if quick else JOBS,  # two at once can fall over each other in the cache
     )
     if isinstance(result, BaseException):
         return f"{result}\n{result.__cause__ or ''}"  # the cause of a failed notebook shows its cell and traceback
@@ -128,6 +127,16 @@ def explain_missing(pages: list[str], site: Path) -> str:
         return f"no HTML for {', '.join(missing)}"
     broken = [page for page in pages if ERROR.search((site / f"{page}.html").read_text(encoding="utf-8"))]
     return f"an error is shown on {', '.join(broken)}" if broken else ""
+
+
+def seed_cache() -> None:
+    """Hands the notebooks that were just run to the cache, so that the next quick build need not run them."""
+    from jupyter_cache import get_cache
+
+    cache = get_cache(CACHE)
+    for path in sorted((BUILD / "jupyter_execute").rglob("*.ipynb")):
+        source = ROOT / path.relative_to(BUILD / "jupyter_execute")
+        cache.cache_notebook_file(path, uri=str(source), check_validity=False, overwrite=True)
 
 
 if __name__ == "__main__":

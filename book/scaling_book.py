@@ -128,6 +128,9 @@ def on_finished(app, exception) -> None:
 
 
 def on_config(app, config) -> None:
+    # `force` and `cache` give the same pages, so a quick build after a bare one need not read all of them again.
+    mode = config.values["nb_execution_mode"]
+    config.values["nb_execution_mode"] = type(mode)(mode.default, "", mode.valid_types)
     config.html_static_path.extend(str(folder) for folder in STATIC if folder.is_dir())
 
 
