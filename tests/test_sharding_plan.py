@@ -194,7 +194,7 @@ def test_memory_counts_what_is_gathered():
 
 def test_dtypes_set_bytes_and_rate():
     text = "A[I, J_X] * B[J_X, K] -> C[I, K]"
-    with pytest.raises(sl.UnsupportedDtype, match="no f32 rate"):
+    with pytest.raises(sl.UnsupportedDtype, match="no known f32 rate"):
         plan_matmul(text, SIZES, LINE, dtype="f32")
     wide, narrow = (
         plan_matmul(text, SIZES, LINE, dtype="f32", compute="bf16"),

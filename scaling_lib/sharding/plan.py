@@ -80,21 +80,16 @@ class Plan:
 
     @property
     def memory_bytes(self):
-        """Most that one chip holds at once of both operands and the result [bytes]."""
-        held = dict(zip((array.name for array in self.product.arrays), self.product.arrays, strict=True))
-        width = dict(zip(held, map(bytes_per_element, self.dtypes), strict=True))
-        del held[self.product.c.name]
-        most = 0.0
+        """Most that one chip holds at once: the arrays it still needs, and what the step makes [bytes]."""
+        names = [array.name for array in self.product.arrays]
+        width = dict(zip(names, map(bytes_per_element, self.dtypes), strict=True))
+        held, most = dict(zip(names, self.product.arrays[:2], strict=False)), 0.0
         for step in self.steps:
-            after = held | {step.output.name: step.output}
-            both = [*held.items(), (step.output.name, step.output)]  # what is resharded and what it becomes
-            local = {name: width[name] * array.local_elements(self.sizes, self.mesh) for name, array in after.items()}
-            most = max(most, math.fsum(local.values()), math.fsum(self._local(a, width[n]) for n, a in both))
-            held = after if step.op != "multiply" else {step.output.name: step.output}
+            live = [*held.values(), step.output]
+            most = max(most, math.fsum(width[a.name] * a.local_elements(self.sizes, self.mesh) for a in live))
+            held = {} if step.op == "multiply" else held
+            held[step.output.name] = step.output
         return most
-
-    def _local(self, array, width):
-        return width * array.local_elements(self.sizes, self.mesh)
 
     def explain(self):
         """The plan in words: why the product needs what it needs, each step with its cost, what else there is."""
