@@ -49,8 +49,10 @@ def test_a_page_fits_a_phone(phone):
 def test_what_is_cut_at_a_side_fades_there(phone):
     wrong = phone.page.eval_on_selector_all(
         ".bd-article :is(div.math, .pst-scrollable-table-container)",
-        """all => all.filter((e) => e.clientWidth
-          && (e.firstElementChild.getBoundingClientRect().width > e.clientWidth + 1) !== e.classList.contains('sl-more-right')).map((e) => e.innerText)""",
+        """all => all.filter((e) => {
+          const wide = e.firstElementChild.getBoundingClientRect().width > e.clientWidth + 1;
+          return e.clientWidth && wide !== e.classList.contains('sl-more-right');
+        }).map((e) => e.innerText)""",
     )
     assert wrong == []
     starts = phone.page.eval_on_selector_all(
