@@ -68,7 +68,7 @@
   // --- A box that scrolls sideways must be reachable by keyboard, and shows at which side more is hidden.
   function setUpScrollers() {
     const wide = document.querySelectorAll(
-      ".bd-article :is(div.highlight > pre, .cell_output, .cell_output pre, div.math, mjx-container, .pst-scrollable-table-container, .sl-report)");
+      ".bd-article :is(div.highlight > pre, .cell_output, .cell_output pre, div.math, mjx-container, .pst-scrollable-table-container, .sl-scroll)");
     const fade = (node) => {
       node.classList.toggle("sl-more-left", node.scrollLeft > 1);
       node.classList.toggle("sl-more-right", node.scrollLeft + node.clientWidth < node.scrollWidth - 1);

@@ -165,8 +165,8 @@ def measured_roofline(measured):
         _two_colours(axes, x, np.minimum(peak, stream * x) / 1e9, x < ridge, "-", COLORS["hbm"])
         axes.plot(intensity, predicted / 1e9, "o", mfc="none", mec=INK, ms=8)
         axes.plot(intensity, attained / 1e9, "x", color=INK, ms=6, mew=2)
-        for i, p in enumerate(measured.points):
-            where = {"xytext": (6, 10 if i % 2 else -10)}
+        for p in measured.points:
+            where = {"xytext": (0, -13), "ha": "center"}
             style.direct_label(axes, p.intensity, p.flops_per_s.median / 1e9, f"B = {p.batch}", INK, **where)
         axes.margins(y=0.12)
         _name_axes(axes, "intensity (FLOPs per byte); ○ predicted, × measured", "GFLOP/s", subs=(1, 3))

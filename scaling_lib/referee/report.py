@@ -79,7 +79,8 @@ class TpuReport:
         body = "".join(cells(_columns(c)) for c in self.collectives) or '<tr><td colspan="7">none</td></tr>'
         return (
             f'<div class="sl-report"><p><strong>{html.escape(self._title())}</strong>{facts}</p>'
-            f'<table style="margin:0.5em 0"><thead>{head}</thead><tbody>{body}</tbody></table>'
+            f'<div class="sl-scroll" style="overflow-x:auto"><table style="margin:0.5em 0">'
+            f"<thead>{head}</thead><tbody>{body}</tbody></table></div>"
             f"<p><small>{html.escape(self._provenance())}</small></p></div>"
         )
 

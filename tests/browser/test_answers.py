@@ -75,7 +75,7 @@ def test_page_and_python_diagnose_alike(open_page):
     page = open_page(PAGE).page
     for key in NUMBERS:
         spec = page_spec(key)
-        for factor in (1.0001, 1.3, 17.0, *(r["ratio"] for r in spec["ratios"])):
+        for factor in (1.0001, 1.02, 1.3, 17.0, *(r["ratio"] for r in spec["ratios"])):
             verdict = check(key, spec["value"] * factor)
             judged = page.evaluate("([spec, answer]) => slJudge(spec, answer)", [spec, spec["value"] * factor])
             assert judged["status"] == {"pass": "right", "fail": "wrong"}[verdict.status], (key, factor)
@@ -94,7 +94,14 @@ def test_a_doubtful_number_is_asked_about_and_not_counted(open_page):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("", "Type an answer"), ("many", "not a number"), ("3 kg", "unit"), ("1/0", "zero")]
+    ("text", "says"),
+    [
+        ("", "Type an answer"),
+        ("many", "not a number"),
+        ("2*(1+2)", "type the result"),
+        ("3 kg", "unit"),
+        ("1/0", "zero"),
+    ],
 )
 def test_what_cannot_be_read_is_explained(open_page, text, says):
     box = box_of(open_page(PAGE).page, KEY)
@@ -116,6 +123,19 @@ def test_hints_come_one_by_one_and_the_solution_after_a_try(open_page):
     assert box.get_by_role("link", name="Worked solution").is_visible()
     box.get_by_role("link", name="Worked solution").click()
     page.wait_for_url("**/solutions/ch01_rooflines.html#ch01-q1*")
+
+
+def test_code_in_a_hint_is_set_as_code(open_page):
+    box = box_of(open_page(PAGE).page, KEY)
+    assert [box.locator(".sl-hint").nth(i).locator("code").count() for i in (0, 2)] == [0, 1]
+    assert "`" not in box.locator(".sl-hint").nth(2).text_content()
+
+
+def test_an_unknown_mistake_points_to_help_that_exists(open_page, site):
+    for key, says in {KEY: "a hint may help", "ch01.g4": "read the worked example above once more"}.items():
+        box = box_of(open_page(page_of(key, site)).page, key)
+        give(box, {"kind": "number"}, "17")
+        assert said(box).endswith(f"{says}.")
 
 
 def test_an_answer_is_remembered_until_one_starts_again(open_page):

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from scaling_lib import referee  # first: it sets jax up
-from scaling_lib.referee.hlo_text import _until_comma
+from scaling_lib.referee.hlo_text import _pieces
 from scaling_lib.referee.tpu_compiler import _compile, _topology_devices, parse_topology
 
 import jax  # isort: skip
@@ -22,7 +22,7 @@ def trimmed(text):
     lines = []
     for line in text.splitlines():
         while match := _CUT.search(line):
-            value = _until_comma(line, match.end())
+            value = _pieces(line[match.end() :])[0]
             trips = re.search(r'known_trip_count\\?":\{\\?"n\\?":\\?"\d+', value)
             kept = f", trips={trips[0]}" if trips else ""
             line = line[: match.start()] + kept + line[match.end() + len(value) :]
