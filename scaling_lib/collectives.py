@@ -14,7 +14,7 @@ from scaling_lib.hardware.interconnect import TpuSlice
 from scaling_lib.hardware.links import Switch, Torus
 from scaling_lib.hardware.mesh import levels_of
 from scaling_lib.traffic import wire_factor
-from scaling_lib.units import ScalingError, broadcastable, non_negative, plain, sealed, whole
+from scaling_lib.units import ScalingError, broadcastable, non_negative, plain, sealed, wholes
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s
     (0.001, 3e-06)
     """
     n = math.prod(level.n for level in levels_of(mesh, axes))
-    if whole("shift", shift, least=-n) not in range(1, max(n, 2)):
+    if wholes([shift]) is None or shift >= max(n, 2):
         raise ScalingError(f"shift must be a whole number of places from 1 to {max(n - 1, 1)}, got {shift!r}")
     return _timed(lambda levels: _shifted(levels, shift, cyclic), nbytes, mesh, axes, hop_latency_s)
 
