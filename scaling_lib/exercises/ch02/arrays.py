@@ -10,7 +10,7 @@ Q1 = Exercise(
     kind="number",
     unit="TFLOP/s",
     points=2,
-    inputs={"cores": 2, "mxus": 4, "side": 128, "clock_ghz": 1.75},
+    inputs={"cores": 1, "mxus": 4, "side": 256, "clock_ghz": 1.75},
     draw=lambda rng: {
         "cores": 2,
         "mxus": rng.choice((3, 4, 5)),
@@ -36,7 +36,7 @@ Q1 = Exercise(
     hints=(
         "In each cycle every cell does one multiply-add.",
         "Cells of the chip: cores × MXUs of a core × side².",
-        "answer = 2 * cores * mxus * side**2 * clock_ghz / 1e3",
+        "Times two FLOPs and the clock, that is in GFLOP/s. How many of those are a TFLOP/s?",
     ),
     solution=lambda cores, mxus, side, clock_ghz: (
         f"2 × {cores} × {mxus} × {side}² × {clock_ghz} GHz = "
@@ -111,7 +111,7 @@ Q2 = Exercise(
     hints=(
         "One load at the start, a pace for the tiles, and the way through the array at the end.",
         "Tiles: ceil(k / side) · ceil(n / side). Each but the last takes max(m, side) cycles.",
-        "tiles = -(-k // side) * -(-n // side)   # then side + (tiles - 1) * max(m, side) + m + 2 * side - 2",
+        "Before all tiles: one load, side cycles. After the last: its m rows, and 2 · side - 2 to the far corner.",
     ),
     solution="side + (tiles - 1) · max(m, side) + m + 2 · side - 2, with tiles rounded up along k and n.",
     teaches="ch02-systolic",
@@ -141,7 +141,7 @@ Q2 = Exercise(
         hints=(
             "One load at the start, a pace for the tiles, and the way through the array at the end.",
             "Tiles: 2 · 3. Each but the last takes max(m, side) cycles.",
-            "side + (tiles - 1) · max(m, side) + m + 2 · side - 2",
+            "Before all tiles: one load, side cycles. After the last: its m rows, and 2 · side - 2 to the far corner.",
         ),
         solution=lambda m, k, n, side: f"128 + 5 · 128 + 64 + 254 = {_cycles(m, k, n, side)} cycles.",
         teaches="ch02-systolic",
@@ -188,7 +188,7 @@ Q3 = Exercise(
     hints=(
         "The array multiplies whole tiles, full or not.",
         "Round K and N up to multiples of the side; compare the areas.",
-        "answer = 100 * k * n / (padded_k * padded_n)",
+        "padded_k = sl.padded_size(k, side), and padded_n likewise; the wanted area is k · n.",
     ),
     solution=lambda k, n, side: (
         f"{k} × {n} of {math.ceil(k / side) * side} × {math.ceil(n / side) * side}: "
@@ -261,7 +261,7 @@ Q5 = Exercise(
     hints=(
         "Compare the time of one result on each of the two units; they run side by side.",
         "Matrix units: 2K FLOPs a result. Vector unit: flops_each.",
-        "answer = flops_each / vector * matrix / 2",
+        "At the crossing 2K / matrix = flops_each / vector.",
     ),
     solution=lambda flops_each, vector, matrix: (
         f"2K ÷ {matrix / 1e12:.0f} T = {flops_each} ÷ {vector / 1e12:.3g} T, "

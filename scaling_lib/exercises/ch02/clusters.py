@@ -34,7 +34,7 @@ Q15 = Exercise(
     hints=(
         "Which links leave the node, and how many of them are there?",
         "One card a GPU, card_gbit / 8 GB/s each.",
-        "answer = nbytes / (gpus * card_gbit / 8 * 1e9) * 1e3",
+        "All cards of the node together: gpus · card_gbit / 8 GB/s.",
     ),
     solution=lambda nbytes, gpus, card_gbit: (
         f"{gpus} × {card_gbit / 8:.4g} GB/s = {gpus * card_gbit / 8:.4g} GB/s: "
@@ -64,7 +64,7 @@ Q16 = Exercise(
     hints=(
         "A leaf switch that does not narrow has as many ports up as down.",
         "Ports down: ports / 2, one for each network card.",
-        "answer = gpus / (ports / 2)",
+        "One card a GPU: how many leaves have that many ports down?",
     ),
     solution=lambda gpus, ports: f"{gpus} cards ÷ {ports // 2} ports down = {gpus // (ports // 2)} leaf switches.",
     teaches="ch02-cluster",

@@ -156,8 +156,8 @@ G14 = _guess(
         "All eight links together do 128 GB/s, but there are eight memories to fill.",
         "Each chip has a PCIe link of its own, so the eight fill at the same time.",
     ),
-    "16 GB over 16 GB/s, all chips at once",
-    "16 GB ÷ 16 GB/s = 1 s, all chips at once.",
+    "16 GiB = 17.2 GB over 16 GB/s, all chips at once",
+    "17.2 GB ÷ 16 GB/s = 1.1 s, all chips at once.",
     "ch02-host",
 )
 
@@ -178,7 +178,7 @@ G16 = _guess(
 
 G18 = _guess(
     18,
-    "Shared memory against VMEM",
+    "L1 and shared memory against VMEM",
     ("four times as much", "about as much", "about a quarter", "about a hundredth"),
     "about a quarter",
     (

@@ -126,7 +126,7 @@ Q7 = Exercise(
     hints=(
         "What is the intensity of a tile, when the contraction is long?",
         "t · t / (t + t) = t / 2 FLOPs per byte in bf16.",
-        "answer = 2 * peak / bandwidth",
+        "It has to reach the ridge, peak / bandwidth.",
     ),
     solution=lambda peak, bandwidth: f"t / 2 = {peak / bandwidth:.0f}, so t = {2 * peak / bandwidth:.0f}.",
     teaches="ch02-tiling",
@@ -158,7 +158,7 @@ Q8 = Exercise(
     hints=(
         "For one token every weight is used once, so every weight is read once.",
         "Bytes of one chip: 2 · params / chips.",
-        "answer = 2 * params / chips / hbm * 1e3",
+        "Divide them by hbm, the bytes a second of one chip: that is in seconds.",
     ),
     solution=lambda params, chips, hbm: (
         f"{2 * params / chips / 1e9:.3g} GB a chip ÷ {hbm / 1e12:.2g} TB/s = {2 * params / chips / hbm * 1e3:.3g} ms."
