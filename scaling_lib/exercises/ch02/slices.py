@@ -107,7 +107,11 @@ Q12 = Exercise(
         Mistake(lambda a, b, c, per_host: a * b * c / per_host / 2, "A v5p host has four chips (eight cores)."),
         Mistake(lambda a, b, c: a * b * c / 64, "Those are the cubes."),
     ),
-    hints=("Chips first.", "A slice of a × b × c chips is a full box.", "Chips: a · b · c; a host drives per_host of them."),
+    hints=(
+        "Chips first.",
+        "A slice of a × b × c chips is a full box.",
+        "Chips: a · b · c; each host drives per_host.",
+    ),
     solution=lambda a, b, c, per_host: f"{a * b * c} chips ÷ {per_host} = {a * b * c // per_host} hosts.",
     teaches="ch02-host",
     level=1,
