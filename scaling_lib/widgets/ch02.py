@@ -38,10 +38,10 @@ def _explorer():
         controls=(
             Control("chip", "Chip", CHIPS, "tpu-v5p", titles),
             Control("to", "Send it to", WHERE, "farthest", ("a neighbour", "the farthest chip")),
+            Control("size", "Array (kB)", KILOBYTES, 20000, wide=True),
             Control("x", "Axis X (chips)", LENGTHS, 4),
             Control("y", "Axis Y (chips)", LENGTHS, 4),
             Control("z", "Axis Z (chips; 1 on a 2D torus)", LENGTHS, 4),
-            Control("size", "Array (kB)", KILOBYTES, 20000),
         ),
         tables=TABLES,
         readouts=READOUTS,
