@@ -4,11 +4,12 @@ import random
 
 import pytest
 
-from scaling_lib.widgets import ch01, ch02
+from scaling_lib.widgets import ch01, ch02, ch03
 
 EXPLORERS = {
     "chapters/ch01_rooflines.html": [ch01.roofline_explorer],
     "chapters/ch02_accelerators.html": [ch02.slice_explorer],
+    "chapters/ch03_sharding.html": [ch03.sharding_explorer],
 }
 SHOW = """(figure, states) => states.map((state) => { figure.slSet(state); return figure.slState; })"""
 
