@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+from boxes import box_of, give, page_of, said
 
 from scaling_lib.exercises import check, exercises, page_spec
 
@@ -12,31 +13,6 @@ CASES = json.loads((Path(__file__).parents[2] / "scaling_lib/exercises/answer_ca
 PAGE = "exercises/ch01_rooflines.html"
 KEY = "ch01.q1"
 NUMBERS = [e.key for e in exercises() if e.kind == "number"]
-
-
-def box_of(page, key: str):
-    return page.locator(f"#box-{key.replace('.', '-')}")
-
-
-def page_of(key: str, site) -> str:
-    """The page that holds the box of an exercise."""
-    name = f'id="box-{key.replace(".", "-")}"'
-    found = [p for p in site.rglob("*.html") if name in p.read_text(encoding="utf-8")]
-    assert len(found) == 1, f"{key} has {len(found)} boxes in the site"
-    return found[0].relative_to(site).as_posix()
-
-
-def give(box, spec: dict, answer) -> None:
-    """Answers a box as a reader does."""
-    if spec["kind"] == "choice":
-        box.get_by_role("radio", name=answer, exact=True).check()
-    else:
-        box.get_by_role("textbox").fill(answer if isinstance(answer, str) else repr(answer))
-    box.locator("button[type=submit]").click()
-
-
-def said(box) -> str:
-    return box.get_by_role("status").inner_text()
 
 
 def test_the_page_reads_numbers_as_python_does(open_page):
@@ -58,28 +34,16 @@ def test_every_exercise_has_one_box(site):
         assert sum(f'id="box-{e.key.replace(".", "-")}"' in text for text in texts) == 1, e.key
 
 
-def test_a_box_knows_the_right_answer_and_each_mistake(opened):
-    for e in exercises():
-        box, spec = box_of(opened.page, e.key), page_spec(e.key)
-        if not box.count():
-            continue
-        for mistake in spec["mistakes"]:
-            give(box, spec, mistake["value"])
-            assert mistake["says"] in said(box)
-            assert box.get_attribute("data-status") == "wrong"
-        give(box, spec, spec["value"])
-        assert box.get_attribute("data-status") == "right"
-
-
 def test_page_and_python_diagnose_alike(open_page):
-    page = open_page(PAGE).page
+    specs = {key: page_spec(key) for key in NUMBERS}
+    factors = {key: (1.0001, 1.02, 1.3, 17.0, *(r["ratio"] for r in spec["ratios"])) for key, spec in specs.items()}
+    asked = [(specs[key], specs[key]["value"] * factor) for key in NUMBERS for factor in factors[key]]
+    judged = iter(open_page(PAGE).page.evaluate("asked => asked.map(([spec, answer]) => slJudge(spec, answer))", asked))
     for key in NUMBERS:
-        spec = page_spec(key)
-        for factor in (1.0001, 1.02, 1.3, 17.0, *(r["ratio"] for r in spec["ratios"])):
-            verdict = check(key, spec["value"] * factor)
-            judged = page.evaluate("([spec, answer]) => slJudge(spec, answer)", [spec, spec["value"] * factor])
-            assert judged["status"] == {"pass": "right", "fail": "wrong"}[verdict.status], (key, factor)
-            assert judged["says"] == verdict.hint, (key, factor)
+        for factor in factors[key]:
+            verdict, reply = check(key, specs[key]["value"] * factor), next(judged)
+            assert reply["status"] == {"pass": "right", "fail": "wrong"}[verdict.status], (key, factor)
+            assert reply["says"] == verdict.hint, (key, factor)
 
 
 def test_a_doubtful_number_is_asked_about_and_not_counted(open_page):
@@ -177,14 +141,6 @@ def test_a_box_is_worked_by_keyboard_alone(open_page):
             break
     page.keyboard.press("Enter")
     assert box.locator(".sl-solution p").is_visible()
-
-
-def test_print_lists_answers_at_the_end(printed):
-    listed = printed.page.locator(".sl-printed-answers dt").all_inner_texts()
-    assert len(listed) == printed.page.locator(".sl-answer").count()
-    for box, name in zip(printed.page.locator(".sl-answer").all(), listed, strict=True):
-        assert f"under “{name}”" in box.locator(".sl-in-print").inner_text()
-        assert box.locator("form").is_hidden() and not box.locator("details:visible").count()
 
 
 def test_a_guess_hides_its_answer_until_one_commits(open_page, site):
