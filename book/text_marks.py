@@ -2,14 +2,17 @@
 
 The text stays plain Markdown, which reads well on Colab and GitHub; here the words it opens with are recognised:
 a quotation that begins `**Common mistake.**`, a paragraph that begins `**Takeaway**`, a lone `*Core*`, and `derived`,
-`compiled` or `measured` set as code.
+`compiled` or `measured` set as code. Printed lines wrap, unless they stand in columns.
 """
+
+import re
 
 from docutils import nodes
 
 BOXES = {"common mistake": "mistake", "on gpus": "gpus", "where we differ": "differ", "on your chip": "try"}
 LABELS = ("worked example", "its twin", "predict", "before reading on, guess")
 PILLS = ("core", "go deeper")
+COLUMNS = re.compile(r"\S {2,}\S")  # a gap inside a line: what is below each other belongs together
 BADGES = {
     "derived": "Follows from the formulas and the catalogue's figures",
     "compiled": "What XLA really compiles: kinds and bytes, never seconds",
@@ -27,6 +30,9 @@ def mark(document: nodes.document) -> None:
         if (word := literal.astext()) in BADGES:
             badge = f'<span class="sl-badge sl-badge-{word}" title="{BADGES[word]}">{word}</span>'
             literal.parent.replace(literal, nodes.raw("", badge, format="html"))
+    for output in document.findall(nodes.container):
+        if "cell_output" in output["classes"]:
+            _let_lines_wrap(output)
 
 
 def catchword(text: str) -> str:
@@ -56,6 +62,12 @@ def _paragraph(paragraph: nodes.paragraph) -> None:
         strong["classes"].append("sl-catchword")
     elif emphasis and catchword(paragraph.astext()) in PILLS:
         paragraph["classes"].append("sl-pill")
+
+
+def _let_lines_wrap(output: nodes.container) -> None:
+    for block in output.findall(nodes.literal_block):
+        if not COLUMNS.search(block.astext()):
+            block["classes"].append("sl-wraps")
 
 
 def _opening(node: nodes.Node, kind: type):

@@ -92,8 +92,24 @@ def test_what_cannot_be_drawn_is_refused():
         plotting.sharded_arrays(["A[I_X, J]"], {"X": 32})
     with pytest.raises(sl.ScalingError, match="possible are all-gather"):
         plotting.collective_knee(EIGHT, "X", ops=["broadcast"])
+    with pytest.raises(sl.ScalingError, match="one chip"):
+        plotting.collective_knee(sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8, Y=1), "Y")
+    with pytest.raises(sl.ScalingError, match="1 to 6"):
+        plotting.sharded_arrays([], {"X": 2})
+    with pytest.raises(sl.ScalingError, match="1 to 4"):
+        plotting.ways_to_multiply("A[I] * B[I] -> C[]", {"I": 8}, EIGHT, {}, over="I", values=[8])
+    with pytest.raises(sl.ScalingError, match="nothing to draw"):
+        plotting.partitioner_choices(["not asked"])
     with pytest.raises(sl.ScalingError, match="4, 6 or 8"):
         plotting.ring_all_gather(7)
+
+
+def test_all_four_collectives_have_a_curve_on_axes_of_any_name():
+    long_names = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), data=4, model=2)
+    ops = ["reduce-scatter", "all-gather", "all-reduce", "all-to-all"]
+    drawn = plotting.collective_knee(long_names, "data", ops=ops)
+    (axes,) = drawn.figure.axes
+    assert len(axes.lines) == 4 and "Over data of 4 chips" in drawn.describe() and "an reduce" not in drawn.describe()
 
 
 @pytest.mark.parametrize("n", [4, 6, 8])

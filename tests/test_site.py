@@ -266,6 +266,17 @@ def test_a_quotation_with_a_catchword_is_a_box(book, opening, kind):
     assert document.astext() == f"{opening} Bits for bytes."
 
 
+def test_printed_lines_wrap_unless_they_stand_in_columns(book):
+    from docutils import nodes
+
+    texts = ["a line\n  and one indented", "a  1\nb  2"]
+    output = nodes.container("", *(nodes.literal_block(text, text) for text in texts), classes=["cell_output"])
+    document = paragraph("text")
+    document += [output, nodes.literal_block("code", "code")]
+    book("text_marks").mark(document)
+    assert [block["classes"] for block in document.findall(nodes.literal_block)] == [["sl-wraps"], [], []]
+
+
 def test_the_graders_marks_stay_out_of_solution_pages(book):
     extension = book("scaling_book")
     code = "v = check(1)\n### BEGIN HIDDEN TESTS\nassert v\n### END HIDDEN TESTS\nv"

@@ -8,6 +8,7 @@ from scaling_lib import collectives
 from scaling_lib.plotting import style
 from scaling_lib.plotting.style import COLORS, DASHES, Picture
 from scaling_lib.sharding import plan_matmul
+from scaling_lib.sharding.words import named
 from scaling_lib.units import ScalingError, si
 
 TIMES = {
@@ -16,7 +17,14 @@ TIMES = {
     "all-reduce": collectives.all_reduce_time,
     "all-to-all": collectives.all_to_all_time,
 }
+LOOKS = {
+    "all-gather": ("-", COLORS["ici"]),
+    "reduce-scatter": (":", COLORS["dcn"]),
+    "all-reduce": ("--", COLORS["compute"]),
+    "all-to-all": ("-.", COLORS["hbm"]),
+}
 VERDICTS = ("same", "equal", "cheaper", "dearer", "unpriced")
+COLORS_OF_WAYS = tuple(COLORS[role] for role in ("hbm", "compute", "ici", "dcn"))
 VERDICT_COLORS = {
     "same": COLORS["ici"], "equal": COLORS["ici"], "cheaper": COLORS["hbm"], "dearer": COLORS["compute"],
     "unpriced": COLORS["waiting"],
@@ -26,35 +34,54 @@ VERDICT_COLORS = {
 def collective_knee(mesh, axes, ops=("all-gather", "all-reduce", "all-to-all")):
     """Time of collectives against the size of the array: flat while hops set it, then proportional to the bytes.
 
+    Args:
+      mesh, axes: as of `all_gather_time`.
+      ops: some of all-gather, reduce-scatter, all-reduce, all-to-all; the title is about the first.
+
+    Returns:
+      Picture.
+
+    Raises:
+      ScalingError: an unknown collective, or axes of one chip; UnknownAxis: the mesh lacks one.
+
     >>> from scaling_lib.hardware import Mesh, TpuSlice
     >>> collective_knee(Mesh(TpuSlice("tpu-v5e", (16, 16)), X=16, Y=16), "X").describe()[:64]
     'Over X of 16 chips hops take at least 8 µs for an all-gather, 16'
     """
     unknown = [op for op in ops if op not in TIMES]
-    if unknown:
-        raise ScalingError(f"ops: got {unknown[0]!r}; possible are {', '.join(TIMES)}")
+    if unknown or not ops:
+        raise ScalingError(f"ops: got {unknown[0] if unknown else ops!r}; possible are {', '.join(TIMES)}")
+    n = mesh.size(axes)
+    if n == 1:
+        raise ScalingError(f"axes: {axes!r} has one chip, so nothing is sent; the mesh is {mesh!r}")
     nbytes = np.geomspace(1e3, 1e9, 61)
     times = {op: TIMES[op](nbytes, mesh, axes) for op in ops}
     knees = {op: TIMES[op](1.0, mesh, axes).latency_s / TIMES[op](1.0, mesh, axes).bandwidth_s for op in ops}
     first = ops[0]
     with style.book_style():
-        figure, axes_ = style.new_axes(f"Below {si(knees[first], 'B')} the hops, not the bytes, set the time")
-        for op, dash, color in zip(ops, DASHES, (COLORS["ici"], COLORS["compute"], COLORS["hbm"]), strict=False):
+        title = f"{_a(first)} of less than {si(knees[first], 'B')} waits for its hops"
+        figure, axes_ = style.new_axes(title[0].upper() + title[1:])
+        for op in ops:
+            dash, color = LOOKS[op]
             axes_.plot(nbytes, times[op].lower_s, dash, color=color)
-            axes_.fill_between(nbytes, times[op].lower_s, times[op].upper_s, color=color, alpha=0.15, linewidth=0)
+            axes_.fill_between(nbytes, times[op].lower_s, times[op].upper_s, color=color, alpha=0.25, linewidth=0)
             end = np.asarray(times[op].lower_s)[-1]
             style.direct_label(axes_, nbytes[-1], end, op, color, fontsize=8.5)
         style.log_axis(axes_.xaxis)
         style.log_axis(axes_.yaxis)
         axes_.set(xlabel="array of one group (bytes)", ylabel="time (s)", xlim=(1e3, 1e9))
         axes_.yaxis.set_major_formatter(lambda value, _: si(value, "s"))
-    n = int(np.prod([mesh.sizes[axis] for axis in axes]))
-    says = ", ".join(f"{si(TIMES[op](1.0, mesh, axes).latency_s, 's')} for an {op}" for op in ops)
+    says = ", ".join(f"{si(TIMES[op](1.0, mesh, axes).latency_s, 's')} for {_a(op)}" for op in ops)
     bends = ", ".join(si(knees[op], "B") for op in ops)
-    sentence = f"Over {axes} of {n} chips hops take at least {says}; bytes take over at {bends}."
+    over = named(mesh.parse(axes))
+    sentence = f"Over {over} of {n} chips hops take at least {says}; bytes take over at {bends}."
     data = {"bytes": nbytes[::5]}
     data |= {f"{op}, at least (s)": np.asarray(times[op].lower_s)[::5] for op in ops}
     return Picture(figure, sentence, data)
+
+
+def _a(op):
+    return f"{'a' if op.startswith('r') else 'an'} {op}"
 
 
 def ways_to_multiply(product, sizes, mesh, ways, *, over, values, title=None):
@@ -66,6 +93,12 @@ def ways_to_multiply(product, sizes, mesh, ways, *, over, values, title=None):
       over: the dimension that varies; values: its sizes.
       title: a sentence; by default the first way's name and where it stops being the cheapest.
 
+    Returns:
+      Picture.
+
+    Raises:
+      ScalingError: no way or more than four; NotationError: as of `plan_matmul`.
+
     >>> from scaling_lib.hardware import Mesh, TpuSlice
     >>> mesh = Mesh(TpuSlice("tpu-v5p", (4, 4, 8)), Y=4, Z=4, X=8)
     >>> ways = {"gather": "A[B, D] * W[D, F]", "reduce": "A[B, D_X] * W[D_X, F]"}
@@ -74,18 +107,17 @@ def ways_to_multiply(product, sizes, mesh, ways, *, over, values, title=None):
     >>> drawn.describe()
     'At B = 512 the cheapest is reduce (401 µs), at B = 8,192 reduce (6.42 ms).'
     """
+    if not 1 <= len(ways) <= len(COLORS_OF_WAYS):
+        raise ScalingError(f"ways: 1 to {len(COLORS_OF_WAYS)} can be drawn, got {len(ways)}")
     values = [int(v) for v in values]
     plans = {label: plan_matmul(product, sizes, mesh, use_idle=False, via=via) for label, via in ways.items()}
     times = {label: [plan.at({**sizes, over: v}).time.in_turn_s for v in values] for label, plan in plans.items()}
     best = [min(ways, key=lambda label: times[label][i]) for i in range(len(values))]
     turns = [values[i] for i in range(1, len(values)) if best[i] != best[i - 1]]
     with style.book_style():
-        default = f"“{best[0]}” wins up to {over} = {turns[0]:,}" if turns else f"“{best[0]}” always wins"
+        default = f"“{best[0]}” wins below {over} = {turns[0]:,}" if turns else f"“{best[0]}” always wins"
         figure, axes = style.new_axes(title or default)
-        looks = zip(
-            times.items(), DASHES, (COLORS["hbm"], COLORS["compute"], COLORS["ici"], COLORS["dcn"]), strict=False
-        )
-        for (label, seconds), dash, color in looks:
+        for (label, seconds), dash, color in zip(times.items(), DASHES, COLORS_OF_WAYS, strict=False):
             axes.plot(values, seconds, dash, color=color)
             style.direct_label(axes, values[-1], seconds[-1], label, color, fontsize=8.5)
         style.log_axis(axes.xaxis)
@@ -113,6 +145,8 @@ def partitioner_choices(kinds):
     """
     counts = collections.Counter(kind for kind in kinds if kind != "not asked")
     total = sum(counts.values())
+    if not total:
+        raise ScalingError("kinds: no product was asked for, so there is nothing to draw")
     order = sorted(counts, key=lambda kind: (VERDICTS.index(kind.split(":")[0]), -counts[kind]))
     verdicts = collections.Counter()
     for kind, n in counts.items():
@@ -133,8 +167,6 @@ def partitioner_choices(kinds):
     parts = [
         f"{n} {'are the same' if v == 'same' else v} ({100 * n / total:.0f}%)" for v in VERDICTS if (n := verdicts[v])
     ]
-    from scaling_lib.sharding.words import named
-
     dearer = [kind for kind in order if kind.startswith("dearer")]
     worst = f"; the largest class of the dearer is {dearer[0].split(': ')[1]} ({counts[dearer[0]]})" if dearer else ""
     sentence = f"Of {total} products {named(parts)}{worst}."

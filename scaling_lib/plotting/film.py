@@ -2,7 +2,8 @@
 
 An `Animation` is one SVG whose shots lie on top of each other; without a script the still shot shows. A few lines of
 script play them, with a pause button and a slider to step by hand. They start by themselves only where the reader has
-not asked for reduced motion, and only while the figure is on the screen. In print the still shot stands.
+not asked for reduced motion, from the first shot, and only while the figure is on the screen. In print and without a
+script the still shot stands, with what it shows.
 """
 
 import html
@@ -26,6 +27,7 @@ STYLE = """<style>
 .sl-animation .sl-shot-says { min-height: 3em; margin: 0; font-variant-numeric: tabular-nums; }
 @media print {
   .sl-animation .sl-film, .sl-animation .sl-shot-says { display: none; }
+  .sl-animation .sl-still-says { display: block !important; }
   .sl-animation .sl-shot { display: none !important; }
   .sl-animation .sl-shot.sl-still { display: inline !important; }
 }
@@ -58,11 +60,16 @@ SCRIPT = """<script>
     bar.addEventListener("keydown", (event) => event.stopPropagation());
     calm.addEventListener("change", () => { if (calm.matches) { wanted = false; stop(); } });
     bar.hidden = false;
+    film.querySelector(".sl-still-says").style.display = "none";
     show(at);
     stop();
+    let begun = false;
     new IntersectionObserver(([seen]) => {
-      if (!seen.isIntersecting) stop();
-      else if (wanted && !timer) play();
+      if (!seen.isIntersecting) return stop();
+      if (!wanted || timer) return;
+      if (!begun) show(0);
+      begun = true;
+      play();
     }).observe(film);
   }
 })();
@@ -90,6 +97,7 @@ class Animation:
       shots: in order.
       still: the shot that stands alone where nothing moves.
       columns: the data, for the table.
+      key: what colours and signs mean.
       seconds: how long a shot stays.
     """
 
@@ -103,6 +111,7 @@ class Animation:
     still: int
     columns: dict
     seconds: float = 0.8
+    key: str = ""
 
     def describe(self):
         """One sentence with the film's numbers, made from the drawn data."""
@@ -129,7 +138,9 @@ class Animation:
             f'<div class="sl-film" hidden><button type="button">Play</button>'
             f'<input type="range" min="0" max="{last}" value="{self.still}" step="1" aria-label="Step"></div>'
             f'<p class="sl-shot-says" translate="no"></p>'
-            f"<figcaption>{said} Made by <code>{self.made_by}</code>.</figcaption>"
+            f'<p class="sl-still-says" translate="no">{html.escape(self.shots[self.still].says)}</p>'
+            f"<figcaption>{' '.join(filter(None, (said, html.escape(self.key))))} "
+            f"Made by <code>{self.made_by}</code></figcaption>"
             f'<details class="sl-data"><summary>table</summary>{style.table(self.columns)}</details></figure>{SCRIPT}'
         )
 

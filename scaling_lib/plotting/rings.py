@@ -10,6 +10,14 @@ from scaling_lib.units import ScalingError
 
 WIDTH, LEFT, TOP, SLOT = 400, 40, 54, 27
 BLOCKS = "ABCDEFGHIJ"
+LINKS = "The line above joins each chip to its neighbours, and the last to the first."
+KEYS = {
+    "ring_all_gather": f"Blue: what a chip had before; green: what has just come in. {LINKS}",
+    "ring_reduce_scatter": "Numbers: how many chips' parts a sum holds, a half where half of the block goes either "
+    f"way; orange: sums that have just grown. {LINKS}",
+    "ring_all_to_all": "A0 is chip A's block for chip 0, in the column of the chip that holds it; blue: its own, not "
+    f"yet sent; green: come from others; “pass”: on their way through. {LINKS}",
+}
 
 
 @dataclass(frozen=True)
@@ -141,8 +149,9 @@ def ring_all_to_all(n=8):
     shots = tuple(_shot(hop, i, hops, _exchanges) for i, hop in enumerate(hops))
     sent = sum(hop.links for hop in hops)
     sentence = (
-        f"Each of {n} chips on a ring holds a row of {n} small blocks and ends with a column; a block goes only to its "
-        f"own target, so every link carries {sent:g} small blocks in each direction, n²/8, 1/n of a shard each."
+        f"Each of {n} chips on a ring starts with {n} small blocks, one for every chip, and ends with one from every "
+        f"chip; a block goes only to its own target, so every link carries {sent:g} small blocks in each direction, "
+        "n²/8, 1/n of a shard each."
     )
     title = "An all-to-all sends each block to one chip only, so it sends less"
     return _film("ring_all_to_all", title, sentence, hops, shots, 5)
@@ -164,13 +173,14 @@ def _film(name, title, sentence, hops, shots, still):
         "blocks on a link, each way": np.array([hop.links for hop in hops]),
         "blocks in place on chip 0": np.array([int((hop.held[0] > 0).sum()) for hop in hops]),
     }
-    scene = f'{LOOK}<g class="sl-a">{_scene(n)}</g>'
+    exchange = any(hop.moving for hop in hops)
+    scene = f'{LOOK}<g class="sl-a">{_scene(n, "" if exchange else BLOCKS)}</g>'
     made_by = f"scaling_lib.plotting.rings.{name}"
-    height = TOP + n * SLOT + (46 if any(hop.moving for hop in hops) else 8)
-    return Animation(made_by, title, sentence, WIDTH, height, scene, shots, still, columns, seconds=1.2)
+    height = TOP + n * SLOT + (46 if exchange else 8)
+    return Animation(made_by, title, sentence, WIDTH, height, scene, shots, still, columns, 1.2, KEYS[name])
 
 
-def _scene(n):
+def _scene(n, rows):
     pitch = (WIDTH - LEFT - 8) / n
     parts = [text(LEFT - 4, 20, "chip", "r s")]
     for chip in range(n):
@@ -181,7 +191,7 @@ def _scene(n):
         parts.append(line(_x(chip, n) + (pitch - 8) / 2 - 10, 38, _x(chip, n) + (pitch - 8) / 2 + 10, 38))
     first, last = _x(0, n), _x(n - 1, n) + pitch - 8
     parts += [line(first, 38, first, 28), line(last, 38, last, 28), line(first, 28, last, 28)]
-    parts += [text(LEFT - 8, TOP + SLOT * (b + 0.65), BLOCKS[b], "r b") for b in range(n)]
+    parts += [text(LEFT - 8, TOP + SLOT * (b + 0.65), name, "r b") for b, name in enumerate(rows[:n])]
     return "".join(parts)
 
 
@@ -255,10 +265,10 @@ def _exchanges(hop, i, last, n):
         parts.append(text(LEFT - 8, y + 14, "pass", "r s"))
     d, step = _phase(i, n)
     if i == 0:
-        return parts, f"Hop 0 of {last}: chip 0 holds row A: a small block A0, A1, … for every chip."
+        return parts, f"Hop 0 of {last}: chip 0 holds A0, A1, …, a small block for every chip."
     half = ", half of each block either way round" if 2 * d == n else ""
     done = "all have arrived" if i == last else f"hop {step} of {d}"
-    return parts, f"Hop {i} of {last}: blocks for the chips {d} places away{half}: {done}."
+    return parts, f"Hop {i} of {last}: blocks for the chips {d} place{'s' * (d > 1)} away{half}: {done}."
 
 
 def _phase(i, n):

@@ -9,20 +9,29 @@ from scaling_lib.sharding import Sharding, parse_sharding
 from scaling_lib.sharding.words import named
 from scaling_lib.units import ScalingError, si
 
-MOST_CHIPS = 16  # more do not fit into a drawing
+MOST_CHIPS, MOST_ARRAYS = 16, 6  # more do not fit into a drawing
 
 
 def sharded_arrays(shardings, mesh, chip=None):
     """Arrays of two dimensions over one mesh: every block with the chips that hold it, one chip's blocks filled.
 
     Args:
-      shardings: text or `Sharding`, up to six.
-      mesh: {axis: chips}.
+      shardings: text or `Sharding`, one to six.
+      mesh: {axis: chips}, or a `Mesh`; up to 16 chips.
       chip: whose blocks are filled, {axis: place}; the chip one step along the first axis by default.
+
+    Returns:
+      Picture.
+
+    Raises:
+      ScalingError: none or too many arrays, or one that cannot be drawn; NotationError: as of `parse_sharding`.
 
     >>> sharded_arrays(["A[I_XY, J]", "A[I_YX, J]"], {"X": 2, "Y": 2}).describe()[-76:]
     'chip (1, 0) holds block (2, 0) of A[I_XY, J] and block (1, 0) of A[I_YX, J].'
     """
+    if not 1 <= len(shardings) <= MOST_ARRAYS:
+        raise ScalingError(f"shardings: 1 to {MOST_ARRAYS} can be drawn, got {len(shardings)}")
+    mesh = dict(getattr(mesh, "sizes", mesh))
     parsed = [parse_sharding(s, mesh) if isinstance(s, str) else s for s in shardings]
     _drawable(parsed, mesh)
     chip = chip or {axis: int(i == 0) for i, axis in enumerate(mesh)}
@@ -53,6 +62,12 @@ def product_drawing(plan, chip=None):
     Args:
       plan: a `Plan` of arrays with two dimensions each.
       chip: {axis: place}; the chip one step along the first axis by default.
+
+    Returns:
+      Picture.
+
+    Raises:
+      ScalingError: an array of other than two dimensions, or more than 16 chips.
 
     >>> from scaling_lib.hardware import Mesh, TpuSlice
     >>> from scaling_lib.sharding import plan_matmul

@@ -43,8 +43,10 @@ def moves(page, film):
     return shown(page) != before
 
 
-def test_it_plays_and_pauses(show, film):
+def test_it_plays_from_the_beginning_and_pauses(show, film):
     page = show()
+    page.wait_for_timeout(300)
+    assert shown(page) == 0
     assert moves(page, film)
     page.get_by_role("button", name="Pause").click()
     assert not moves(page, film) and page.get_by_role("button", name="Play").is_visible()
@@ -81,6 +83,7 @@ def test_print_and_pages_without_scripts_show_the_still_shot(show, film):
     page.get_by_role("slider", name="Step").fill("0")
     page.emulate_media(media="print")
     assert shown(page) == film.still and not page.get_by_role("button").is_visible()
+    assert page.get_by_text(film.shots[film.still].says, exact=True).is_visible()
     bare = show(java_script_enabled=False)
     assert not bare.locator(".sl-film").is_visible() and bare.locator(".sl-shot.sl-on.sl-still").count() == 1
 
