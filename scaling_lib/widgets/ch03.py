@@ -33,7 +33,11 @@ ARRAYS = {"A": "IJ", "B": "JK", "C": "IK"}
 BF16_BYTES = 2.0
 ANY_SIZE = (2.0**20, 2.0**20)  # of dimensions that every mesh divides
 # Where X goes while chips multiply, and Y; "r" if both cut one dimension and Y is the slower.
-WAYS = (*itertools.product(("I", "J", "K", "-"), repeat=2), *((dim, dim, "r") for dim in "IJK"))
+WAYS = tuple(
+    way
+    for x, y in itertools.product("IJK-", repeat=2)
+    for way in ([(x, y), (x, y, "r")] if x == y != "-" else [(x, y)])
+)
 NOTHING_S = 1e-30  # what a free way costs, so that it has a logarithm
 MOST = 5  # bars are broken off where they take so many times as long as the shortest
 LEFTS = {"A": 2, "B": 104, "C": 206}  # pictures of the arrays [pixels]

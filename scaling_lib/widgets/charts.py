@@ -201,7 +201,7 @@ def multiples(rows, most, *, x_title, parts, top=0, band=17):
     return {
         "width": 300,
         "height": height,
-        "padding": {"left": 118, "right": 56, "top": 8, "bottom": 42},
+        "padding": {"left": 126, "right": 60, "top": 8, "bottom": 42},
         "autosize": "none",
         "config": {"aria": False},
         "data": [{"name": "bars"}],
@@ -212,12 +212,14 @@ def multiples(rows, most, *, x_title, parts, top=0, band=17):
         "axes": [
             {
                 **_axis("x", "bottom", (1, 1), x_title),
+                "grid": False,  # it would run through what stands above
                 "values": list(range(1, most + 1)),
                 "encode": {"labels": {"update": {"text": {"signal": "datum.value + ' ×'"}}}},
             }
         ],
         "marks": [
             *_key(dict(zip(parts, PARTS, strict=True)), top + 12),
+            *(_upright(n, first, height) for n in range(1, most + 1)),
             _band({"value": 0}, _at("x", "part"), **_faded("compute")),
             _band(_at("x", "part"), _at("x"), **_faded("ici")),
             slit,
@@ -231,6 +233,13 @@ def _band(x, x2, **look):
     """A part of each bar."""
     rows = {"y": {"scale": "y", "field": "row"}, "height": {"scale": "y", "band": 1}}
     return {"type": "rect", "from": {"data": "bars"}, "encode": {"update": {**rows, "x": x, "x2": x2, **look}}}
+
+
+def _upright(n, first, last):
+    """A line of the grid."""
+    look = {"stroke": {"value": INK}, "strokeOpacity": {"value": 0.12}}
+    ends = {"x": {"scale": "x", "value": n}, "y": {"value": first}, "y2": {"value": last}}
+    return {"type": "rule", "encode": {"update": {**ends, **look}}}
 
 
 def _faded(role):

@@ -1,7 +1,5 @@
 """The still picture of an explorer: for readers without scripts, and until the scripts have started."""
 
-from matplotlib.patches import Rectangle
-
 from scaling_lib.plotting import style
 from scaling_lib.widgets import charts
 
@@ -90,9 +88,9 @@ def _bar(axes, row, y, most):
 def _pictures(axes, drawn, side, top):
     """The arrays with their blocks."""
     for name, block in zip(drawn["names"], drawn["blocks"], strict=True):
-        corner, size = (block["x"], block["y"]), (block["x2"] - block["x"], block["y2"] - block["y"])
-        axes.add_patch(Rectangle((name["x"], top), side, side, fill=False, ec=style.INK, lw=0.8))
-        axes.add_patch(Rectangle(corner, *size, fc=style.COLORS["hbm"], alpha=0.6))
+        axes.bar(name["x"], side, side, top, align="edge", fill=False, edgecolor=style.INK, lw=0.8)
+        axes.bar(block["x"], block["y2"] - block["y"], block["x2"] - block["x"], block["y"], align="edge",
+                 color=style.COLORS["hbm"], alpha=0.6)  # fmt: skip
         axes.annotate(name["text"], (name["x"], top), (0, 4), textcoords="offset points", color=style.INK)
     axes.set(aspect="equal", anchor="W")
     axes.autoscale_view()
