@@ -213,6 +213,10 @@ def test_a_badly_made_explorer_is_refused(explorer):
         Control("x", "X", stops, 0)
     with pytest.raises(sl.ScalingError, match="names 'nothing': possible are"):
         dataclasses.replace(explorer, says=(Say("{nothing}"),))
+    with pytest.raises(
+        sl.ScalingError, match="table wrong got over batch, later: possible are chip, dtype, batch, d, f"
+    ):
+        dataclasses.replace(explorer, tables=(Table("wrong", ("batch", "later"), max),))
     with pytest.raises(sl.ScalingError, match=r"readout wrong got peak, turns: possible are .*log10 or none"):
         dataclasses.replace(explorer, readouts=(Readout("wrong", "add", ("peak", "turns")),))
 

@@ -192,6 +192,13 @@ class Explorer:
     still: Callable
 
     def __post_init__(self):
+        possible = [control.name for control in self.controls]
+        for table in self.tables:
+            if not set(table.over) <= set(possible):
+                raise ScalingError(
+                    f"table {table.name} got over {_listed(table.over)}: possible are {_listed(possible)}"
+                )
+            possible += [] if table.log10 else [table.name]
         known = {*self.logs, *(control.name for control in self.controls)}
         for name in self._named():
             if name not in known:
@@ -276,8 +283,6 @@ class Explorer:
         return [(label, fill(template, values)) for label, template in self.rows]
 
     def _named(self):
-        for table in self.tables:
-            yield from table.over
         for rows in self.drawn.values():
             for row in rows:
                 yield from _needs(row)
