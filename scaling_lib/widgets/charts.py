@@ -174,7 +174,8 @@ def bars(rows, x_domain, *, x_title, height=150):
 CHEAPEST = 1.00001  # bars up to so many times the shortest count as the shortest
 PARTS = ("compute", "ici")  # colours of a bar's two parts
 BROKEN = "scale('x', datum.x) > width - 1"
-SQUARE = 9
+FADED = 0.6  # opacity of the other bars
+SQUARE = 9  # pixels
 
 
 def multiples(rows, most, *, x_title, parts, top=0, band=17):
@@ -244,7 +245,7 @@ def _upright(n, first, last):
 
 def _faded(role):
     """A colour, full for the shortest bars and weak for the others."""
-    strength = {"signal": f"datum.x < {CHEAPEST} ? 1 : 0.45"}
+    strength = {"signal": f"datum.x < {CHEAPEST} ? 1 : {FADED}"}
     return {"fill": {"value": color(role)}, "fillOpacity": strength}
 
 

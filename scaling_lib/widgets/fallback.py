@@ -77,7 +77,7 @@ def multiples(drawn, title, *, rows, most, x_title, parts, side, top):
 def _bar(axes, row, y, most):
     shortest = row["x"] < charts.CHEAPEST
     end, part = min(row["x"], most), min(row["part"], most)
-    look = {"height": 0.7, "alpha": 1.0 if shortest else 0.45}
+    look = {"height": 0.7, "alpha": 1.0 if shortest else charts.FADED}
     axes.barh([y], [part], color=style.COLORS["compute"], **look)
     axes.barh([y], [end - part], left=part, color=style.COLORS["ici"], **look)
     text = row["text"] + ", cheapest" * shortest + " →" * (row["x"] > most)
