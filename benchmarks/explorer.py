@@ -16,9 +16,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "browser"))
 import explorer_pages
 from playwright.sync_api import sync_playwright
 
-from scaling_lib.widgets import ch01, page
+from scaling_lib.widgets import ch01, ch02, ch03, page
 
-EXPLORERS = (ch01.roofline_explorer,)
+EXPLORERS = (ch01.roofline_explorer, ch02.slice_explorer, ch03.sharding_explorer)
 UPDATES = 400
 
 

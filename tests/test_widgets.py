@@ -3,7 +3,6 @@
 import dataclasses
 import gzip
 import itertools
-import json
 import math
 import random
 import re
@@ -13,6 +12,7 @@ import types
 
 import numpy as np
 import pytest
+from explorer_data import data_of, tables_of
 
 import scaling_lib as sl
 from scaling_lib import hardware
@@ -34,14 +34,12 @@ def explorer(shown):
 @pytest.fixture(scope="module")
 def tables(explorer):
     """The tables as the page reads them: from the JSON in the figure, in the shape of their controls' stops."""
-    text = re.search(r'<script type="application/json">(.*?)</script>', page.figure(explorer), re.DOTALL)[1]
-    read = {}
-    for table in json.loads(text)["tables"]:
-        entries = [math.inf if e == "inf" else e for e in table["entries"]]
-        shape = [len(explorer.control[name].stops) for name in table["over"]]
-        text = any(isinstance(e, str) for e in entries)
-        values = np.array(entries, dtype=object if text else float).reshape(shape)  # None becomes NaN
-        read[table["name"]] = 10**values if table["log10"] else values
+    read = tables_of(data_of(page.figure(explorer)))
+    for name, entries in read.items():
+        numbers = np.where(entries == "inf", math.inf, entries)
+        text = any(isinstance(e, str) for e in numbers.flat)
+        values = numbers if text else numbers.astype(float)  # None becomes NaN
+        read[name] = 10**values if explorer.logs[name] else values
     return read
 
 
@@ -215,6 +213,10 @@ def test_a_badly_made_explorer_is_refused(explorer):
         Control("x", "X", stops, 0)
     with pytest.raises(sl.ScalingError, match="names 'nothing': possible are"):
         dataclasses.replace(explorer, says=(Say("{nothing}"),))
+    with pytest.raises(
+        sl.ScalingError, match="table wrong got over batch, later: possible are chip, dtype, batch, d, f"
+    ):
+        dataclasses.replace(explorer, tables=(Table("wrong", ("batch", "later"), max),))
     with pytest.raises(sl.ScalingError, match=r"readout wrong got peak, turns: possible are .*log10 or none"):
         dataclasses.replace(explorer, readouts=(Readout("wrong", "add", ("peak", "turns")),))
 

@@ -1,13 +1,11 @@
 """The explorer of slices says what the library says of a slice, and of shapes that are none."""
 
 import gzip
-import json
 import math
 import random
-import re
 
-import numpy as np
 import pytest
+from explorer_data import data_of, tables_of
 
 import scaling_lib as sl
 from scaling_lib.widgets import ch02, page
@@ -109,16 +107,14 @@ def test_the_sentence_has_numbers_and_a_verdict(explorer):
 
 
 def test_the_page_looks_up_what_the_library_computes(explorer, figure):
-    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure, re.DOTALL)[1])
+    data = data_of(figure)
     stops = {c["name"]: c["stops"] for c in data["controls"]}
-    tables = {t["name"]: t for t in data["tables"]}
+    tables, over = tables_of(data), {table["name"]: table["over"] for table in data["tables"]}
     for state in states(explorer, 30, seed=5):
         values = explorer.at(state)
         for name in ("links", "hops", "ways", "cut", "hbm"):
-            table = tables[name]
-            at = tuple(stops[c].index(state[c]) for c in table["over"])
-            entry = np.array(table["entries"], dtype=object).reshape([len(stops[c]) for c in table["over"]])[at]
-            shown = 10**entry if table["log10"] and entry is not None else entry
+            entry = tables[name][tuple(stops[c].index(state[c]) for c in over[name])]
+            shown = 10**entry if explorer.logs[name] and entry is not None else entry
             assert shown == (None if values[name] is None else pytest.approx(values[name]))
 
 

@@ -2,13 +2,13 @@
 
 import itertools
 import math
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
 from scaling_lib.hardware import GpuCluster, Mesh, TpuSlice
 from scaling_lib.sharding import moves
-from scaling_lib.sharding.costs import Routes, mesh_costs
+from scaling_lib.sharding.costs import STEP_S, Routes, mesh_costs
 from scaling_lib.sharding.words import named
 from scaling_lib.widgets import charts
 from scaling_lib.widgets.display import Display
@@ -30,11 +30,18 @@ MESHES = {
 SIZES = (256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536)
 AXES = "XY"
 ARRAYS = {"A": "IJ", "B": "JK", "C": "IK"}
+BF16_BYTES = 2.0
+ANY_SIZE = (2.0**20, 2.0**20)  # of dimensions that every mesh divides
 # Where X goes while chips multiply, and Y; "r" if both cut one dimension and Y is the slower.
-WAYS = (*itertools.product(("I", "J", "K", "-"), repeat=2), *((dim, dim, "r") for dim in "IJK"))
-LEAST_S = 1e-12  # what a way costs that costs nothing, so that it has a logarithm
-DOMAIN = (1e-6, 1.0)
-LARGE = 1e9  # bytes of an array whose cheapest route is taken at every size
+WAYS = tuple(
+    way
+    for x, y in itertools.product("IJK-", repeat=2)
+    for way in ([(x, y), (x, y, "r")] if x == y != "-" else [(x, y)])
+)
+NOTHING_S = 1e-30  # what a free way costs, so that it has a logarithm
+MOST = 5  # bars are broken off where they take so many times as long as the shortest
+LEFTS = {"A": 2, "B": 104, "C": 206}  # pictures of the arrays [pixels]
+SIDE, TOP = 76, 22
 
 
 def sharding_explorer():
@@ -48,10 +55,15 @@ def sharding_explorer():
 
 def _layouts(dims):
     """{text: axes of each dimension}: every way to cut an array of two dimensions over X and Y."""
+
+    def simple_first(cut):
+        rows, columns = cut
+        return bool(rows and columns), bool(columns), len(rows + columns), cut
+
     found = {}
-    for states in moves.graph((2, 2), 2).states:
-        axes = ["".join(AXES[axis] for axis in cut) for cut in states[0]]
-        found[" ".join(dim + (f"_{cut}" if cut else "") for dim, cut in zip(dims, axes, strict=True))] = states[0]
+    for cut in sorted((state for state, _ in moves.graph((2, 2), 2).states), key=simple_first):
+        axes = ["".join(AXES[axis] for axis in over) for over in cut]
+        found[" ".join(dim + (f"_{over}" if over else "") for dim, over in zip(dims, axes, strict=True))] = cut
     return found
 
 
@@ -67,6 +79,9 @@ def _mesh(name):
     return MESHES[name]()
 
 
+# ---- what each array is sent for one way to multiply ----
+
+
 def _state(name, way):
     """(axes of each dimension, unreduced axes) of an array while chips multiply: an axis goes where `way` says."""
     axes = (1, 0) if way[2:] else (0, 1)
@@ -75,72 +90,85 @@ def _state(name, way):
     return dims, unreduced
 
 
-@cache
-def _routes(mesh_name, array, layout):
-    """Cheapest ways of one array between its layout and every other, on one mesh."""
-    mesh = _mesh(mesh_name)
-    lengths = tuple(mesh.sizes[axis] for axis in AXES)
-    partial_axes = frozenset((0, 1)) if array == "C" else frozenset()
-    graph = moves.graph(lengths, 2, partial_axes, frozenset())
-    costs = mesh_costs(mesh, tuple(AXES))
+def _spot(name, way):
+    """The name of an array's state: of ways that differ elsewhere it is the same."""
+    dims, unreduced = _state(name, way)
+    return "_".join((name, *("".join(AXES[axis] for axis in axes) or "n" for axes in (*dims, unreduced))))
+
+
+@lru_cache(maxsize=1024)
+def _sendings(mesh, array, layout, nbytes):
+    """[{state: (seconds, words)}] for each of `nbytes`: the planner's steps between a layout and all states."""
+    costs = mesh_costs(_mesh(mesh), tuple(AXES))
+    lengths = tuple(_mesh(mesh).sizes[axis] for axis in AXES)
+    graph = moves.graph(lengths, 2, frozenset((0, 1) if array == "C" else ()))
     search = Routes.from_all if array == "C" else Routes.to_all
-    return search(graph, costs, (LAYOUTS[array][layout], ()), LARGE, (2.0**20, 2.0**20)), costs
+    found = []
+    for size in nbytes:
+        routes = search(graph, costs, (LAYOUTS[array][layout], ()), size, ANY_SIZE)
+        found.append({state: _sending(routes, state, array) for state in graph.states})
+    return found
+
+
+def _sending(routes, state, array):
+    """(seconds, words) of the steps to a state; from it, for C."""
+    steps = routes.edges(state)[:: -1 if array == "C" else 1]
+    seconds = routes.seconds[routes.graph.number[state]] - STEP_S * len(steps)
+    return (seconds if any(step.op != "slice" for step in steps) else NOTHING_S), _steps(array, tuple(steps))
 
 
 @cache
-def _way(mesh_name, array, layout, way):
-    """(seconds a byte, seconds of hops, words) of one array's steps for one way to multiply."""
-    routes, costs = _routes(mesh_name, array, layout)
-    graph, state = routes.graph, _state(array, way)
-    per_byte, latency = costs.of_edges(graph)
-    steps = routes.edges(state)[:: -1 if array == "C" else 1]
-    numbers = [graph.edges.index(step) for step in steps]
-    words = []
+def _steps(array, steps):
+    """Steps in words, each with the sign that joins it to the product."""
+    texts, cut = [], []
     for step in steps:
-        over = named([AXES[axis] for axis in step.axes])
-        words.append(
-            f"cut {array} over {over} (free)" if step.op == "slice" else f"{_verb(step.op)} {array} over {over}"
-        )
-    return math.fsum(per_byte[numbers]), math.fsum(latency[numbers]), ", ".join(words)
+        axes = [AXES[axis] for axis in step.axes]
+        if step.op == "slice":
+            texts = texts[:-1] if cut else texts
+            cut += axes
+            texts.append(f"cut {array} over {named(cut)} (free)")
+        else:  # what was cut in vain is sent back as well, so that its links help
+            links = " (with the links of both)" if set(cut) & set(axes) and len(axes) > 1 else ""
+            texts.append(f"{step.op.replace('_', '-')} {array} over {named(axes)}{links}")
+            cut = []
+    return "".join(f", {text}" if array == "C" else f"{text}, " for text in texts)
 
 
-def _verb(op):
-    return op.replace("_", "-")
+def _over_sizes(array, way, what):
+    """Seconds (0) or words (1) of an array's steps; they depend on its layout, its bytes and the mesh alone."""
+    state = _state(array, way)
+
+    def of(mesh, **rest):
+        layout, nbytes = rest[array.lower()], np.asarray(rest[f"nbytes_{array}"], float)
+        found = _sendings(mesh, array, layout, tuple(nbytes.ravel().tolist()))
+        return np.array([each[state][what] for each in found], dtype=object if what else float).reshape(nbytes.shape)
+
+    return of
+
+
+def _label(way):
+    """`X cuts I, Y cuts K`, `XY cuts J`, `X cuts I, Y idle`."""
+    x, y, *turned = way
+    if x == y:
+        return "X and Y idle" if x == "-" else f"{'YX' if turned else 'XY'} cuts {x}"
+    cuts = (f"{axis} idle" if dim == "-" else f"{axis} cuts {dim}" for axis, dim in zip(AXES, way, strict=True))
+    return ", ".join(cuts)
 
 
 def _name(way):
     return "_".join(dim.replace("-", "n") for dim in way)
 
 
-def _table_of(array, way, what):
-    """Rates and words depend on the mesh and the layout of that array alone."""
-    control = array.lower()
-
-    def of(mesh, **layout):
-        value = _way(mesh, array, layout[control], way)[what]
-        return value if what == 2 else max(value, LEAST_S if what else LEAST_S / LARGE)
-
-    return of
-
-
-def _words(array, way):
-    """Its steps, with the sign that joins them to the others."""
-    plain = _table_of(array, way, 2)
-
-    def of(mesh, **layout):
-        text = plain(mesh, **layout)
-        return text and (f", {text}" if array == "C" else f"{text}, ")
-
-    return of
-
-
-def _split(dims):
+def _split(dims, way):
     """Chips over which a way cuts these dimensions."""
 
-    def of(mesh, way):
+    def of(mesh):
         return math.prod(_mesh(mesh).sizes[axis] for axis, dim in zip(AXES, way[:2], strict=True) if dim in dims)
 
     return of
+
+
+# ---- what each chip holds, and its picture ----
 
 
 def _held(array):
@@ -156,23 +184,25 @@ def _held(array):
 
 def _corner(array, which):
     """A side of the block of chip (1, 0), in pixels of its picture."""
-    left = {"A": 6, "B": 108, "C": 210}[array]
 
     def of(mesh, **layout):
         sizes = _mesh(mesh).sizes
         rows, columns = LAYOUTS[array][layout[array.lower()]]
-        axes = rows if which in ("y", "y2") else columns
+        axes = rows if which[0] == "y" else columns
         n = math.prod(sizes[AXES[axis]] for axis in axes)
         at = 0
         for axis in axes:
             at = at * sizes[AXES[axis]] + (1 if axis == 0 else 0)
         edge = (at + which.endswith("2")) / n
-        return SIDE * edge + (TOP if which in ("y", "y2") else left)
+        return SIDE * edge + (TOP if which[0] == "y" else LEFTS[array])
 
     return of
 
 
-SIDE, TOP = 76, 22
+CORNERS = ("x", "y", "x2", "y2")
+
+
+# ---- tables, values and words ----
 
 
 def _tables():
@@ -181,101 +211,109 @@ def _tables():
     yield Table("two", (), lambda: 2.0, log10=True)
     yield Table("peak", ("mesh",), lambda mesh: _mesh(mesh).chip.peak_flops_per_s("bf16"), log10=True)
     yield Table("hbm", ("mesh",), lambda mesh: _mesh(mesh).chip.hbm_bytes_per_s, log10=True)
-    for array in ARRAYS:
+    for array, dims in ARRAYS.items():
         over = ("mesh", array.lower())
+        yield Table(f"nbytes_{array}", tuple(dims.lower()), lambda **sizes: BF16_BYTES * math.prod(sizes.values()))
         yield Table(f"held_{array}", over, _held(array), log10=True)
-        yield Table(f"text_{array}", (array.lower(),), partial(_text, array))
-        for side in ("x", "y", "x2", "y2"):
+        yield Table(f"text_{array}", over[1:], lambda array=array, **layout: _written(array, *layout.values()))
+        yield Table(f"left_{array}", (), partial(float, LEFTS[array]))
+        for side in CORNERS:
             yield Table(f"{side}_{array}", over, _corner(array, side))
-        for way in WAYS:
-            at = f"{array}_{_name(way)}"
-            yield Table(f"rate_{at}", over, _table_of(array, way, 0), log10=True)
-            yield Table(f"hops_{at}", over, _table_of(array, way, 1), log10=True)
-            yield Table(f"words_{at}", over, _words(array, way))
-            yield Table(f"parts_{at}", ("mesh",), partial(_split(ARRAYS[array]), way=way), log10=True)
+        for spot, way in {_spot(array, way): way for way in WAYS}.items():
+            over_bytes = (*over, f"nbytes_{array}")
+            yield Table(f"sent_{spot}", over_bytes, _over_sizes(array, way, 0), log10=True)
+            yield Table(f"words_{spot}", over_bytes, _over_sizes(array, way, 1))
+            yield Table(f"parts_{spot}", ("mesh",), _split(dims, way), log10=True)
     for way in WAYS:
-        yield Table(f"parts_{_name(way)}", ("mesh",), partial(_split("IJK"), way=way), log10=True)
-        yield Table(f"row_{_name(way)}", (), partial(_row, way))
-
-
-def _text(array, **layout):
-    return _written(array, layout[array.lower()])
-
-
-def _row(way):
-    """`X: I, Y: K`, or `XY: I`."""
-    x, y, *turned = (dim.replace("-", "idle") for dim in way)
-    return f"X: {x}, Y: {y}" if x != y else f"{'YX' if turned else 'XY'}: {x}"
+        yield Table(f"parts_{_name(way)}", ("mesh",), _split("IJK", way), log10=True)
+        yield Table(f"label_{_name(way)}", (), partial(_label, way))
 
 
 def _readouts():
     for array, dims in ARRAYS.items():
         yield Readout(f"bytes_{array}", "add", ("two", *(f"n_{dim}" for dim in dims)))
         yield Readout(f"local_{array}", "add", (f"bytes_{array}", f"-held_{array}"))
+        for spot in dict.fromkeys(_spot(array, way) for way in WAYS):
+            yield Readout(f"used_{spot}", "add", (f"bytes_{array}", f"-parts_{spot}"))
     yield Readout("local", "stack", tuple(f"local_{array}" for array in ARRAYS))
     yield Readout("flops", "add", ("two", "n_I", "n_J", "n_K"))
+    for way in WAYS:
+        at, spots = _name(way), [_spot(array, way) for array in ARRAYS]
+        yield Readout(f"used_{at}", "stack", tuple(f"used_{spot}" for spot in spots))
+        yield Readout(f"memory_{at}", "add", (f"used_{at}", "-hbm"))
+        yield Readout(f"math_{at}", "add", ("flops", f"-parts_{at}", "-peak"))
+        yield Readout(f"product_{at}", "greatest", (f"math_{at}", f"memory_{at}"))
+        yield Readout(f"send_{at}", "stack", tuple(f"sent_{spot}" for spot in spots))
+        yield Readout(f"time_{at}", "stack", (f"send_{at}", f"product_{at}"))
+        yield Readout(f"fast_{at}", "add", (f"-time_{at}",))
+    yield Readout("best_s", "least", tuple(f"time_{_name(way)}" for way in WAYS))
     for way in map(_name, WAYS):
-        for array in ARRAYS:
-            at = f"{array}_{way}"
-            yield Readout(f"wire_{at}", "add", (f"rate_{at}", f"bytes_{array}"))
-            yield Readout(f"sent_{at}", "greatest", (f"wire_{at}", f"hops_{at}"))
-            yield Readout(f"used_{at}", "add", (f"bytes_{array}", f"-parts_{at}"))
-        yield Readout(f"used_{way}", "stack", tuple(f"used_{array}_{way}" for array in ARRAYS))
-        yield Readout(f"memory_{way}", "add", (f"used_{way}", "-hbm"))
-        yield Readout(f"math_{way}", "add", ("flops", f"-parts_{way}", "-peak"))
-        yield Readout(f"product_{way}", "greatest", (f"math_{way}", f"memory_{way}"))
-        yield Readout(f"send_{way}", "stack", tuple(f"sent_{array}_{way}" for array in ARRAYS))
-        yield Readout(f"time_{way}", "stack", (f"send_{way}", f"product_{way}"))
-        yield Readout(f"fast_{way}", "add", (f"-time_{way}",))
-    yield Readout("best_s", "least", tuple(f"time_{way}" for way in map(_name, WAYS)))
-    yield Readout("best", "which", tuple(f"fast_{way}" for way in map(_name, WAYS)))
+        yield Readout(f"part_{way}", "add", (f"product_{way}", "-best_s"))
+        yield Readout(f"times_{way}", "add", (f"time_{way}", "-best_s"))
+    yield _of_the_best("product", "product_{name}")
+    yield _of_the_best("label", "label_{name}")
+    for array in ARRAYS:
+        yield _of_the_best(f"words_{array}", "words_{" + array + "}")
 
 
-def _say(way):
-    at = _name(way)
-    return Say(
-        f"{{text_A}} · {{text_B}} → {{text_C}} on {{mesh}}: {{words_A_{at}}}{{words_B_{at}}}multiply with {_cut(way)}"
-        f"{{words_C_{at}}}; {{best_s:s}}, of which the product takes {{product_{at}:s}}. A chip holds {{local:B}} of "
-        "the three arrays.",
-        {"best": f"fast_{at}"},
-    )
+def _of_the_best(what, pattern):
+    """What belongs to the cheapest way."""
+    spots = [{array: _spot(array, way) for array in ARRAYS} for way in WAYS]
+    gives = tuple(pattern.format(name=_name(way), **at) for way, at in zip(WAYS, spots, strict=True))
+    return Readout(what, "which", tuple(f"fast_{_name(way)}" for way in WAYS), gives)
 
 
-def _cut(way):
-    """`X on I and Y on K`, or `XY on I`."""
-    x, y, *turned = ("idle" if dim == "-" else f"on {dim}" for dim in way)
-    return f"X {x} and Y {y}" if x != y else f"{'YX' if turned else 'XY'} {x}"
+SAYS = (
+    Say(
+        "{text_A} · {text_B} → {text_C} on {mesh}: {words_A}{words_B}multiply ({label}){words_C}; {best_s:s}, of which "
+        "the product takes {product:s}. A chip holds {local:B} of the three arrays."
+    ),
+)
 
 
-def _chart(rows):
+def _rows():
+    yield "product", "{text_A} · {text_B} → {text_C}"
+    yield "mesh", "{mesh}"
+    for array in ARRAYS:
+        yield f"{array} on each chip", f"{{local_{array}:B}}"
+    yield "the cheapest plan", "{best_s:s}"
+    for way in WAYS:
+        at = _name(way)
+        yield f"{_label(way)}: sending, product, in all", f"{{send_{at}:s}}, {{product_{at}:s}}, {{time_{at}:s}}"
+
+
+BARS = {
+    "rows": tuple(map(_label, WAYS)),
+    "most": MOST,
+    "x_title": "time, in multiples of the cheapest plan's",
+    "parts": ("product", "sending"),
+}
+
+
+def _chart():
     """Pictures of the three arrays with the block of chip (1, 0), and a bar for each way to multiply."""
-    spec = charts.bars(rows, DOMAIN, x_title="time of the whole product (s)", height=BARS + TOP + SIDE + 14)
-    spec["scales"][1]["range"] = [TOP + SIDE + 14, BARS + TOP + SIDE + 14]
-    spec["padding"]["left"] = 92
-    spec["axes"][0] |= {"grid": False}
+    spec = charts.multiples(**BARS, top=TOP + SIDE)
     spec["data"] += [{"name": "blocks"}, {"name": "names"}]
-    ink = {"stroke": {"value": charts.INK}, "strokeOpacity": {"value": 0.5}}
-    for left in (6, 108, 210):
-        frame = {"x": {"value": left}, "y": {"value": TOP}, "width": {"value": SIDE}, "height": {"value": SIDE}}
-        spec["marks"].append({"type": "rect", "encode": {"update": {**frame, **ink}}})
-    sides = {side: {"field": side} for side in ("x", "y", "x2", "y2")}
-    fill = {"fill": {"value": charts.color("hbm")}, "fillOpacity": {"value": 0.6}}
-    spec["marks"].append({"type": "rect", "from": {"data": "blocks"}, "encode": {"update": {**sides, **fill, **ink}}})
-    label = {
-        "x": {"field": "x"}, "y": {"value": TOP - 8}, "text": {"field": "text"}, "fill": {"value": charts.INK},
-        "font": {"value": charts.FONT}, "fontSize": {"value": 12},
-    }  # fmt: skip
-    spec["marks"].append({"type": "text", "from": {"data": "names"}, "encode": {"update": label}})
+    spec["marks"] += charts.blocks(LEFTS.values(), SIDE, TOP, spec["padding"]["left"])
     return spec
 
 
-BARS = len(WAYS) * 16
+def _drawn():
+    return {
+        "bars": tuple(
+            {"row": f"label_{at}", "part": f"part_{at}", "x": f"times_{at}", "text": f"{{time_{at}:s}}"}
+            for at in map(_name, WAYS)
+        ),
+        "blocks": tuple({side: f"{side}_{array}" for side in CORNERS} for array in ARRAYS),
+        "names": tuple({"x": f"left_{array}", "text": f"{{text_{array}}}"} for array in ARRAYS),
+    }
 
 
-def _tables_of_names():
-    """Where the names of the arrays stand."""
-    for array, left in (("A", 6), ("B", 108), ("C", 210)):
-        yield Table(f"left_{array}", (), partial(float, left))
+def _still(drawn, title):
+    # Imported here: matplotlib is wanted only where a picture is made.
+    from scaling_lib.widgets import fallback
+
+    return fallback.multiples(drawn, title, **BARS, side=SIDE, top=TOP)
 
 
 def _layout_control(array, first):
@@ -285,42 +323,19 @@ def _layout_control(array, first):
 
 @cache
 def _explorer():
-    rows = tuple((_row(way), "ici") for way in WAYS)
     return Explorer(
         name="ch03-sharding",
         title="The layouts decide what must be sent; the block of chip (1, 0) is filled",
         controls=(
             *(_layout_control(*pick) for pick in (("A", "I_X J"), ("B", "J K_X"), ("C", "I_X K"))),
             Control("mesh", "Mesh", tuple(MESHES), "TPU v5e, X = 4, Y = 2", tuple(MESHES)),
-            Control("i", "I", SIZES, 4096),
-            Control("j", "J", SIZES, 8192),
-            Control("k", "K", SIZES, 4096),
+            *(Control(dim.lower(), dim, SIZES, size) for dim, size in (("I", 4096), ("J", 8192), ("K", 4096))),
         ),
-        tables=(*_tables(), *_tables_of_names()),
+        tables=tuple(_tables()),
         readouts=tuple(_readouts()),
-        says=tuple(map(_say, WAYS)),
-        rows=(
-            ("product", "{text_A} · {text_B} → {text_C}"),
-            ("mesh", "{mesh}"),
-            ("A on each chip", "{local_A:B}"),
-            ("B on each chip", "{local_B:B}"),
-            ("C on each chip", "{local_C:B}"),
-            ("the cheapest plan", "{best_s:s}"),
-            *((f"{_row(way)}: sending, product, in all",
-               f"{{send_{_name(way)}:s}}, {{product_{_name(way)}:s}}, {{time_{_name(way)}:s}}") for way in WAYS),
-        ),
-        chart=_chart(rows),
-        drawn={
-            "bars": tuple({"row": f"row_{w}", "x": f"time_{w}", "text": f"{{time_{w}:s}}"} for w in map(_name, WAYS)),
-            "blocks": tuple({side: f"{side}_{array}" for side in ("x", "y", "x2", "y2")} for array in ARRAYS),
-            "names": tuple({"x": f"left_{array}", "text": f"{{text_{array}}}"} for array in ARRAYS),
-        },
-        still=partial(_still, rows=rows, x_domain=DOMAIN, x_title="time of the whole product (s)"),
-    )  # fmt: skip
-
-
-def _still(drawn, title, **frame):
-    # Imported here: matplotlib is wanted only where a picture is made.
-    from scaling_lib.widgets import fallback
-
-    return fallback.bars(drawn, title, size=(4.8, 4.6), **frame)
+        says=SAYS,
+        rows=tuple(_rows()),
+        chart=_chart(),
+        drawn=_drawn(),
+        still=_still,
+    )

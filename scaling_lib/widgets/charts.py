@@ -169,3 +169,112 @@ def bars(rows, x_domain, *, x_title, height=150):
         ],
         "marks": [bar, _label("bars", _at("x", offset=6), middle, align="left")],
     }
+
+
+CHEAPEST = 1.00001  # bars up to so many times the shortest count as the shortest
+PARTS = ("compute", "ici")  # colours of a bar's two parts
+BROKEN = "scale('x', datum.x) > width - 1"
+FADED = 0.6  # opacity of the other bars
+SQUARE = 9  # pixels
+
+
+def multiples(rows, most, *, x_title, parts, top=0, band=17):
+    """Bars of two parts in multiples of the shortest, one a name; those beyond `most` are broken off.
+
+    Args:
+      rows: names, the topmost first.
+      most: where the axis ends.
+      parts: what the two parts of a bar stand for.
+      top: pixels left free above.
+
+    Data set: `bars` (row, part, x, text): where the first part and the bar end, in multiples, and what to write.
+    """
+    first = top + 24
+    height = first + band * len(rows)
+    middle = {"scale": "y", "field": "row", "band": 0.5}
+    weight = {"fontWeight": {"signal": f"datum.x < {CHEAPEST} ? 'bold' : 'normal'"}}
+    written = _label("bars", _at("x", offset=6), middle, align="left", **weight)
+    written["encode"]["update"]["text"] = {"signal": f"datum.text + (datum.x < {CHEAPEST} ? ', cheapest' : '')"}
+    name = _label("bars", {"value": -6}, middle, align="right", **weight)
+    name["encode"]["update"]["text"] = {"field": "row"}
+    ends = {"fill": {"signal": f"{BROKEN} ? 'var(--pst-color-background, Canvas)' : 'transparent'"}}
+    slit = _band({"signal": "width - 12"}, {"signal": "width - 8"}, **ends)
+    return {
+        "width": 300,
+        "height": height,
+        "padding": {"left": 126, "right": 60, "top": 8, "bottom": 42},
+        "autosize": "none",
+        "config": {"aria": False},
+        "data": [{"name": "bars"}],
+        "scales": [
+            {"name": "x", "type": "linear", "domain": [0, most], "range": "width", "clamp": True},
+            {"name": "y", "type": "band", "domain": list(rows), "range": [first, height], "padding": 0.25},
+        ],
+        "axes": [
+            {
+                **_axis("x", "bottom", (1, 1), x_title),
+                "grid": False,  # it would run through what stands above
+                "values": list(range(1, most + 1)),
+                "encode": {"labels": {"update": {"text": {"signal": "datum.value + ' ×'"}}}},
+            }
+        ],
+        "marks": [
+            *_key(dict(zip(parts, PARTS, strict=True)), top + 12),
+            *(_upright(n, first, height) for n in range(1, most + 1)),
+            _band({"value": 0}, _at("x", "part"), **_faded("compute")),
+            _band(_at("x", "part"), _at("x"), **_faded("ici")),
+            slit,
+            written,
+            name,
+        ],
+    }
+
+
+def _band(x, x2, **look):
+    """A part of each bar."""
+    rows = {"y": {"scale": "y", "field": "row"}, "height": {"scale": "y", "band": 1}}
+    return {"type": "rect", "from": {"data": "bars"}, "encode": {"update": {**rows, "x": x, "x2": x2, **look}}}
+
+
+def _upright(n, first, last):
+    """A line of the grid."""
+    look = {"stroke": {"value": INK}, "strokeOpacity": {"value": 0.12}}
+    ends = {"x": {"scale": "x", "value": n}, "y": {"value": first}, "y2": {"value": last}}
+    return {"type": "rule", "encode": {"update": {**ends, **look}}}
+
+
+def _faded(role):
+    """A colour, full for the shortest bars and weak for the others."""
+    strength = {"signal": f"datum.x < {CHEAPEST} ? 1 : {FADED}"}
+    return {"fill": {"value": color(role)}, "fillOpacity": strength}
+
+
+def _key(roles, y):
+    """What colours mean: a square and a word each, side by side."""
+    for i, (text, role) in enumerate(roles.items()):
+        at = {"value": 90 * i}
+        box = {"x": at, "y": {"value": y - SQUARE / 2}, "width": {"value": SQUARE}, "height": {"value": SQUARE}}
+        yield {"type": "rect", "encode": {"update": {**box, "fill": {"value": color(role)}}}}
+        yield _text({**at, "offset": SQUARE + 5}, {"value": y}, {"value": text})
+
+
+def blocks(lefts, side, top, shift):
+    """Marks of pictures of arrays: a frame each, its name, and one filled block.
+
+    Args:
+      lefts: where each picture begins [pixels].
+      side, top: of every picture [pixels].
+      shift: from there to the plot's left edge.
+
+    Data sets: `blocks` (x, y, x2, y2) and `names` (x, text), in the pixels of the pictures.
+    """
+    ink = {"stroke": {"value": INK}, "strokeOpacity": {"value": 0.5}}
+    fill = {"fill": {"value": color("hbm")}, "fillOpacity": {"value": 0.6}}
+    box = {"y": {"value": top}, "width": {"value": side}, "height": {"value": side}}
+    for left in lefts:
+        yield {"type": "rect", "encode": {"update": {"x": {"value": left - shift}, **box, **ink}}}
+    corners = {end: {"field": end, "offset": -shift} for end in ("x", "x2")} | {
+        end: {"field": end} for end in ("y", "y2")
+    }
+    yield {"type": "rect", "from": {"data": "blocks"}, "encode": {"update": {**corners, **fill, **ink}}}
+    yield _label("names", {"field": "x", "offset": -shift}, {"value": top - 10}, align="left")

@@ -3,6 +3,9 @@
 An explorer is evaluated twice with the same recipe. Python asks each table's function, at any state. The
 static page looks the tables up, since their values over the controls' stops travel with it; then it adds, and
 takes the greatest or least. So no formula is written in JavaScript: products are sums of log10 tables.
+
+A table may stand over an earlier table: what depends on the size of an array alone need not be written for every pair
+of lengths.
 """
 
 import math
@@ -66,9 +69,9 @@ class Control:
 
 @dataclass(frozen=True)
 class Table:
-    """A quantity of the library over the few controls it depends on.
+    """A quantity of the library over the few controls, or earlier tables of plain numbers, that it depends on.
 
-    `of` takes those controls by name: choices as text, sliders as numbers or arrays that broadcast. It gives text
+    `of` takes those by name: choices as text, sliders and tables as numbers or arrays that broadcast. It gives text
     or numbers; None or NaN means that there is nothing, inf that there is no bound. With `log10` the table holds
     logarithms, so that sums of tables are products of quantities.
     """
@@ -78,28 +81,29 @@ class Table:
     of: Callable
     log10: bool = False
 
-    def at(self, state):
-        """The table's entry at a state, on the stops or between them."""
-        value = self.of(**{name: state[name] for name in self.over})
-        return value if _is_text(value) else self._scaled(value).item()
+    def at(self, known):
+        """The table's entry where controls and earlier tables have these values, on the stops or between them."""
+        return self._scaled(self.of(**{name: known[name] for name in self.over})).item()
 
-    def grid(self, controls):
-        """The table's entries over the stops of its controls, as an array with one axis a control."""
-        axes = [controls[name] for name in self.over]
-        sliders = iter(np.ix_(*(np.asarray(c.stops, float) for c in axes if not c.labels)))
-        sizes = {c.name: next(sliders) for c in axes if not c.labels}
-        entries = np.empty([len(c.stops) for c in axes], dtype=object)
-        for picks in np.ndindex(*(len(c.stops) for c in axes if c.labels)):
-            pick = iter(picks)
-            index = tuple(next(pick) if c.labels else slice(None) for c in axes)
-            chosen = {c.name: c.stops[i] for c, i in zip(axes, index, strict=True) if c.labels}
-            value = self.of(**chosen, **sizes)
-            entries[index] = value if _is_text(value) else self._scaled(value)
+    def grid(self, stops):
+        """The table's entries over {name: stops}, as an array with one axis for each name it stands over."""
+        axes = {name: stops[name] for name in self.over}
+        chosen = {name: values for name, values in axes.items() if isinstance(values[0], str)}
+        moved = [name for name in axes if name not in chosen]
+        sizes = dict(zip(moved, np.ix_(*(np.asarray(axes[name], float) for name in moved)), strict=True))
+        entries = np.empty([len(values) for values in axes.values()], dtype=object)
+        for picks in np.ndindex(*map(len, chosen.values())):
+            pick = dict(zip(chosen, picks, strict=True))
+            picked = {name: axes[name][i] for name, i in pick.items()}
+            found = self._scaled(self.of(**picked, **sizes))
+            entries[tuple(pick.get(name, slice(None)) for name in axes)] = found if found.ndim else found.item()
         return entries
 
     def _scaled(self, value):
-        value = np.asarray(value, dtype=float)
-        return np.log10(value) if self.log10 else value
+        value = np.asarray(value)
+        if value.dtype.kind in "OU":  # text, or nothing
+            return value.astype(object)
+        return np.log10(value.astype(float)) if self.log10 else value.astype(float)
 
 
 @dataclass(frozen=True)
@@ -107,12 +111,13 @@ class Readout:
     """A value made of tables and earlier readouts, in one way that the page knows too.
 
     `how` is "add" (a minus before a name subtracts it), "stack" (the sum of the quantities, log10 or not), "greatest",
-    "least", or "which": the name of the greatest.
+    "least", or "which": the name of the greatest, or what it `gives` (text, or a number that is log10 where they are).
     """
 
     name: str
     how: str
     of: tuple[str, ...]
+    gives: tuple[str, ...] = ()
 
     @property
     def terms(self):
@@ -134,7 +139,8 @@ class Readout:
         if self.how == "stack":
             return _stacked(terms, greatest) if log10 else math.fsum(terms)
         near = TIE if log10 else TIE * abs(greatest)
-        return next(name for name, term in zip(self.of, terms, strict=True) if term >= greatest - near)
+        first = next(i for i, term in enumerate(terms) if term >= greatest - near)
+        return raw[self.gives[first]] if self.gives else self.of[first]
 
 
 @dataclass(frozen=True)
@@ -186,6 +192,13 @@ class Explorer:
     still: Callable
 
     def __post_init__(self):
+        possible = [control.name for control in self.controls]
+        for table in self.tables:
+            if not set(table.over) <= set(possible):
+                raise ScalingError(
+                    f"table {table.name} got over {_listed(table.over)}: possible are {_listed(possible)}"
+                )
+            possible += [] if table.log10 else [table.name]
         known = {*self.logs, *(control.name for control in self.controls)}
         for name in self._named():
             if name not in known:
@@ -197,7 +210,7 @@ class Explorer:
         logs = {table.name: table.log10 for table in self.tables}
         for readout in self.readouts:
             terms = readout.terms
-            if not set(terms) <= set(logs) or len({logs[name] for name in terms}) > 1:
+            if not {*terms, *readout.gives} <= set(logs) or len({logs[name] for name in terms}) > 1:
                 possible = f"{_listed(logs)}, all of them log10 or none"
                 raise ScalingError(f"readout {readout.name} got {_listed(terms)}: possible are {possible}")
             logs[readout.name] = logs[terms[0]]
@@ -207,6 +220,15 @@ class Explorer:
     def control(self):
         """The controls by name."""
         return {control.name: control for control in self.controls}
+
+    @cached_property
+    def stops(self):
+        """{name: stops} of all that a table stands over: controls, and the values that an earlier table can have."""
+        stops = {control.name: control.stops for control in self.controls}
+        for table in self.tables:
+            if any(table.name in other.over for other in self.tables):
+                stops[table.name] = tuple(sorted(set(table.grid(stops).flat)))
+        return stops
 
     @property
     def default_state(self):
@@ -227,7 +249,9 @@ class Explorer:
     def at(self, state=None):
         """Every value at a state, computed by the library: controls as said, tables and readouts in SI units."""
         state = self.state(state)
-        raw = {table.name: table.at(state) for table in self.tables}
+        raw = {}
+        for table in self.tables:
+            raw[table.name] = table.at(state | raw)
         for readout in self.readouts:
             raw[readout.name] = readout.at(raw, self.logs[readout.name])
         shown = {control.name: control.says(state[control.name]) for control in self.controls}

@@ -1,6 +1,7 @@
 """The still picture of an explorer: for readers without scripts, and until the scripts have started."""
 
 from scaling_lib.plotting import style
+from scaling_lib.widgets import charts
 
 
 def roofline(drawn, title, *, x_domain, y_domain, x_title, y_title):
@@ -53,3 +54,45 @@ def bars(drawn, title, *, rows, x_domain, x_title, size=(4.8, 2.4)):
             )
             style.direct_label(axes, row["x"], y, row["text"], style.INK, xytext=(5, 0))
     return style.Picture(picture, title, {}).svg()
+
+
+def multiples(drawn, title, *, rows, most, x_title, parts, side, top):
+    """SVG of the data sets that `charts.multiples` and `charts.blocks` draw: pictures above, bars below."""
+    with style.book_style():
+        picture, axes = style.new_axes("", size=(4.8, 5.6))
+        axes.set(xlim=(0, most), ylim=(len(rows) - 0.5, -0.5), xlabel=x_title)
+        axes.set_xticks(range(1, most + 1), [f"{n} ×" for n in range(1, most + 1)])
+        axes.set_yticks(range(len(rows)), rows)
+        axes.grid(visible=False, axis="y")
+        for row in drawn["bars"]:
+            _bar(axes, row, rows.index(row["row"]), most)
+        for n, (part, role) in enumerate(zip(parts, charts.PARTS, strict=True)):
+            axes.annotate(
+                "■ " + part, (0.3 * n, 1.0), (0, 3), "axes fraction", "offset points", color=style.COLORS[role]
+            )
+        _pictures(axes.inset_axes([0, 1.07, 1, 0.28]), drawn, side, top)
+    return style.Picture(picture, title, {}).svg()
+
+
+def _bar(axes, row, y, most):
+    shortest = row["x"] < charts.CHEAPEST
+    end, part = min(row["x"], most), min(row["part"], most)
+    look = {"height": 0.7, "alpha": 1.0 if shortest else charts.FADED}
+    axes.barh([y], [part], color=style.COLORS["compute"], **look)
+    axes.barh([y], [end - part], left=part, color=style.COLORS["ici"], **look)
+    text = row["text"] + ", cheapest" * shortest + " →" * (row["x"] > most)
+    axes.annotate(text, (end, y), (5, 0), textcoords="offset points", va="center", color=style.INK,
+                  fontweight="bold" if shortest else "normal")  # fmt: skip
+
+
+def _pictures(axes, drawn, side, top):
+    """The arrays with their blocks."""
+    for name, block in zip(drawn["names"], drawn["blocks"], strict=True):
+        axes.bar(name["x"], side, side, top, align="edge", fill=False, edgecolor=style.INK, lw=0.8)
+        axes.bar(block["x"], block["y2"] - block["y"], block["x2"] - block["x"], block["y"], align="edge",
+                 color=style.COLORS["hbm"], alpha=0.6)  # fmt: skip
+        axes.annotate(name["text"], (name["x"], top), (0, 4), textcoords="offset points", color=style.INK)
+    axes.set(aspect="equal", anchor="W")
+    axes.autoscale_view()
+    axes.invert_yaxis()
+    axes.axis("off")

@@ -55,9 +55,10 @@ def data(explorer, *, live=False):
             {"name": c.name, "stops": c.live_stops if live else c.stops, "labels": c.labels} for c in explorer.controls
         ],
         "state": explorer.default_state,
-        "tables": [] if live else [_table_data(table, explorer) for table in explorer.tables],
+        **({"tables": []} if live else _tables(explorer)),
         "readouts": [
-            {"name": r.name, "how": r.how, "of": r.of, "log10": explorer.logs[r.name]} for r in explorer.readouts
+            {"name": r.name, "how": r.how, "of": r.of, "gives": r.gives, "log10": explorer.logs[r.name]}
+            for r in explorer.readouts
         ],
         "says": [{"text": say.text, "when": dict(say.when)} for say in explorer.says],
         "rows": explorer.rows,
@@ -66,14 +67,30 @@ def data(explorer, *, live=False):
     }
 
 
-def _table_data(table, explorer):
-    entries = table.grid(explorer.control).flat
-    return {
-        "name": table.name,
-        "over": table.over,
-        "log10": table.log10,
-        "entries": [_entry(entry, table.log10) for entry in entries],
+def _tables(explorer):
+    """The tables, and the stops of those over which others stand.
+
+    A table is a list of runs, which are its entries along the last name that it stands over. Every run and every entry
+    is written once, however often it occurs: tables hold numbers of runs, runs hold numbers of entries.
+    """
+    entries, runs, tables = {}, {}, []
+    for table in explorer.tables:
+        grid = table.grid(explorer.stops)
+        lines = grid.reshape(-1, *grid.shape[-1:] or (1,))
+        coded = [tuple(_number(_entry(entry, table.log10), entries) for entry in line) for line in lines]
+        numbers = [_number(run, runs) for run in coded]
+        tables.append({"name": table.name, "over": table.over, "log10": table.log10, "runs": numbers})
+    stops = {
+        table.name: [_entry(stop, table.log10) for stop in explorer.stops[table.name]]
+        for table in explorer.tables
+        if table.name in explorer.stops
     }
+    return {"tables": tables, "runs": list(runs), "entries": list(entries), "stops": stops}
+
+
+def _number(what, known):
+    """The number of something, the next one if it is new."""
+    return known.setdefault(what, len(known))
 
 
 def encoded(value):

@@ -31,6 +31,20 @@ MILLISECONDS = """(states) => {
   });
 }"""
 
+# Texts of the chart that leave its box, and pairs of labels that lie on each other (turned ones aside).
+LABELS = """() => {
+  const svg = document.querySelector('.sl-chart svg'), frame = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll('text')].filter((text) => text.textContent);
+  const boxOf = (text) => text.getBoundingClientRect();
+  const inside = (a, b) => a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom;
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom;
+  const cut = texts.filter((text) => !inside(boxOf(text), frame)).map((text) => text.textContent);
+  const level = texts.filter((text) => !/rotate/.test(text.getAttribute('transform')));
+  const over = level.flatMap((a, i) => level.slice(i + 1).filter((b) => meet(boxOf(a), boxOf(b)))
+    .map((b) => a.textContent + ' / ' + b.textContent));
+  return [cut, over];
+}"""
+
 
 def write(folder, explorer):
     """Writes `alone.html` (all inside), `twice.html`, `loader.html`, and `book.html` with the scripts beside it."""

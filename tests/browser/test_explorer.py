@@ -187,24 +187,9 @@ def test_on_a_phone_nothing_scrolls_sideways_is_too_small_or_is_cut(open_page, e
     ]
     for state in corners + states(explorer, 20, seed=5):
         set_state(page, state)
-        cut, over = page.evaluate(LABELS)
+        cut, over = page.evaluate(explorer_pages.LABELS)
         assert cut == [], state
         assert over == [], state
-
-
-# Texts of the chart that leave its box, and pairs of labels that lie on each other (turned ones aside).
-LABELS = """() => {
-  const svg = document.querySelector('.sl-chart svg'), frame = svg.getBoundingClientRect();
-  const texts = [...svg.querySelectorAll('text')].filter((text) => text.textContent);
-  const boxOf = (text) => text.getBoundingClientRect();
-  const inside = (a, b) => a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom;
-  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom;
-  const cut = texts.filter((text) => !inside(boxOf(text), frame)).map((text) => text.textContent);
-  const level = texts.filter((text) => !/rotate/.test(text.getAttribute('transform')));
-  const over = level.flatMap((a, i) => level.slice(i + 1).filter((b) => meet(boxOf(a), boxOf(b)))
-    .map((b) => a.textContent + ' / ' + b.textContent));
-  return [cut, over];
-}"""
 
 
 def test_the_chart_follows_the_width_of_its_box(open_page):

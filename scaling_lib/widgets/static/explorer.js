@@ -62,13 +62,15 @@
     return entry === "inf" ? Infinity : entry;
   }
 
-  function lookUp(table, controls, state) {
-    let index = 0;
+  /* A table is a list of runs, its entries along the last name; runs and entries are kept once, under numbers. */
+  function lookUp(data, table, stops, known) {
+    let index = 0, length = 1;
     for (const name of table.over) {
-      const stops = controls[name].stops;
-      index = index * stops.length + stops.indexOf(state[name]);
+      length = stops[name].length;
+      index = index * length + stops[name].indexOf(known[name]);
     }
-    return decoded(table.entries[index]);
+    const run = data.runs[table.runs[Math.floor(index / length)]];
+    return decoded(data.entries[run[index % length]]);
   }
 
   function combined(readout, raw) {
@@ -83,18 +85,19 @@
     }
     if (readout.how === "greatest") return greatest;
     const near = readout.log10 ? TIE : TIE * Math.abs(greatest);
-    return readout.of[terms.findIndex((term) => term >= greatest - near)];
+    const first = terms.findIndex((term) => term >= greatest - near);
+    return readout.gives.length ? raw[readout.gives[first]] : readout.of[first];
   }
 
   function evaluate(data, state) {
-    const controls = Object.fromEntries(data.controls.map((c) => [c.name, c]));
-    const raw = {}, values = {};
+    const stops = { ...data.stops }, known = { ...state }, raw = {}, values = {};
     for (const c of data.controls) {
+      stops[c.name] = c.stops;
       values[c.name] = c.labels.length ? c.labels[c.stops.indexOf(state[c.name])] : state[c.name];
     }
     for (const made of [...data.tables, ...data.readouts]) {
-      const value = made.over ? lookUp(made, controls, state) : combined(made, raw);
-      raw[made.name] = value;
+      const value = made.over ? lookUp(data, made, stops, known) : combined(made, raw);
+      raw[made.name] = known[made.name] = value;
       values[made.name] = made.log10 && typeof value === "number" ? Math.pow(10, value) : value;
     }
     return values;
@@ -150,6 +153,7 @@
 
   /* The first menu leads; what the others offer in vain beside it is greyed. */
   function greyOptions(data, figure, state) {
+    if (!data.says.some((say) => Object.values(say.when).includes("none"))) return;
     for (const menu of [...figure.querySelectorAll("select")].slice(1)) {
       for (const option of menu.options) option.disabled = isVoid(data, { ...state, [menu.name]: option.value });
     }
