@@ -1,0 +1,47 @@
+"""What `check`, `hint` and `inputs` say: to an unknown key, in stages, in text and HTML, and without side effects."""
+
+import subprocess
+import sys
+
+import pytest
+from exercise_specs import a_number
+
+from scaling_lib.exercises import check, hint, inputs, page_spec
+from scaling_lib.exercises.engine import check_exercise
+from scaling_lib.units import UnknownExercise
+
+
+@pytest.mark.parametrize("key", ["ch01.q99", "ch77.q1", "", "q1", None, 3])
+def test_an_unknown_key_lists_those_that_exist(key):
+    for call in (lambda: check(key, 1), lambda: inputs(key), lambda: page_spec(key), lambda: hint(key)):
+        with pytest.raises(UnknownExercise, match=r"ch01\.q1"):
+            call()
+
+
+def test_hints_come_in_three_stages():
+    assert len({hint("ch01.q1", stage) for stage in (1, 2, 3)}) == 3
+    for stage in (0, 4, True, "1"):
+        with pytest.raises(ValueError, match="1 to 3"):
+            hint("ch01.q1", stage)
+
+
+def test_a_verdict_shows_in_text_and_html_and_escapes():
+    verdict = check_exercise(a_number(), "<b>6</b>")
+    assert repr(verdict).startswith("[fail] ch99.q1: ") and "<b>" not in verdict._repr_html_()
+    assert repr(check_exercise(a_number(), 6)) == "[pass] ch99.q1: right."
+
+
+def test_a_check_reads_no_variable_of_the_notebook():
+    space = {}
+    exec("from scaling_lib.exercises import check\nx = 234.06\nfirst = check('ch01.q1', x)\nx = 'd'", space)
+    exec("second = check('ch01.g1', x)\nagain = check('ch01.q1', 234.06)", space)
+    assert space["first"].passed and space["second"].passed and space["again"].passed
+
+
+def test_exercises_load_neither_jax_nor_matplotlib_nor_ipywidgets_nor_a_chapter_before_it_is_asked_for():
+    code = (
+        "import sys, scaling_lib.exercises as x\n"
+        "assert not {'jax', 'matplotlib', 'ipywidgets', 'scaling_lib.exercises.ch01'} & set(sys.modules)\n"
+        "x.exercises(); assert not {'jax', 'matplotlib', 'ipywidgets'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
