@@ -1,5 +1,6 @@
 """Answers that are functions: judged by their values, whatever else they do."""
 
+import ast
 import dataclasses
 import math
 import sys
@@ -7,9 +8,9 @@ import warnings
 
 import numpy as np
 import pytest
-from exercise_specs import RaisingExit, a_number, right_batch
+from exercise_specs import EVERY, RaisingExit, a_number, right_batch
 
-from scaling_lib.exercises import Mistake, check, exercise, faults, inputs
+from scaling_lib.exercises import Mistake, check, faults, inputs, page_spec
 from scaling_lib.exercises.engine import check_exercise
 
 
@@ -25,7 +26,7 @@ def test_a_function_that_gives_a_batch_may_round_up():
 
 def test_the_first_differing_input_is_shown():
     verdict = check("ch01.q2", lambda p, w, d, f: right_batch(p, w, d, f) if d != 4096 else 17.0)
-    assert "critical_batch(peak=9.89e+14, bandwidth=3.35e+12, d=4096, f=16384) gave 17" in verdict.message
+    assert "critical_batch(peak=9.89e14, bandwidth=3.35e12, d=4096, f=16384) gave 17" in verdict.message
 
 
 def endless(p, w, d, f):
@@ -85,11 +86,37 @@ def test_code_that_prints_and_warns_is_judged_by_its_values_and_writes_nothing(c
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_untouched_stub_is_todo():
+CODED = [e for e in EVERY if e.kind == "code"]
+
+
+def defined(e, source):
+    """The function that a cell of this source leaves behind."""
     space = {}
-    exec(exercise("ch01.q2").stub, space)
-    assert check("ch01.q2", space["critical_batch"]).status == "todo"
+    exec(source, space)
+    return space[e.function]
+
+
+@pytest.mark.parametrize("e", CODED, ids=lambda e: e.key)
+def test_a_stub_is_todo_until_its_dots_are_replaced(e):
+    untouched = check_exercise(e, defined(e, e.stub))
+    assert untouched.status == "todo" and untouched.message == f"{e.function} returns nothing yet."
+    assert check_exercise(e, defined(e, e.stub.replace("...", "-17.0"))).status == "fail"
+    lost = check_exercise(e, defined(e, e.stub.replace("return ...", "answer = -17.0")))
+    assert lost.status == "todo" and "does it end with `return`" in lost.message
+
+
+def test_the_number_of_one_call_is_no_function():
     assert "itself" in check("ch01.q2", 249.7).message
+
+
+@pytest.mark.parametrize("e", CODED, ids=lambda e: e.key)
+def test_the_page_asks_for_one_call_that_really_works_and_gives_the_pages_answer(e):
+    call = page_spec(e.key)["call"]
+    got = eval(call, {e.function: e.expected})  # by name: every argument of the signature, and no other
+    unit = {"µs": 1e6, "MB": 1e-6}.get(e.page.unit, 1)
+    assert got * unit == pytest.approx(page_spec(e.key)["value"], rel=1e-6)
+    stub = ast.parse(e.stub).body[0]
+    assert [node.arg for node in ast.parse(call).body[0].value.keywords] == [arg.arg for arg in stub.args.args]
 
 
 def test_nothing_a_learner_is_given_can_change_the_spec():
@@ -97,12 +124,14 @@ def test_nothing_a_learner_is_given_can_change_the_spec():
         kind="code",
         inputs={},
         function="total",
-        stub="def total(xs): ...",
+        stub="def total(xs):\n    return ...",
         cases=({"xs": [1.0, 2.0]}, {"xs": [3.0]}),
         draw=None,
         expected=lambda xs: float(sum(xs)),
         mistakes=(Mistake(lambda xs: float(max(xs)), "max"), Mistake(lambda xs: float(len(xs)), "len")),
-        page=a_number(),
+        page=a_number(
+            inputs={"xs": [1.0, 2.0]}, draw=None, expected=3.0, mistakes=(Mistake(9.0, "nine"), Mistake(7.0, "seven"))
+        ),
     )
     assert faults(e) == []
     assert not check_exercise(e, lambda xs: xs.clear() or 0.0).passed

@@ -1,12 +1,14 @@
 """What `check`, `hint` and `inputs` say: to an unknown key, in stages, in text and HTML, and without side effects."""
 
+import contextlib
+import re
 import subprocess
 import sys
 
 import pytest
-from exercise_specs import a_number
+from exercise_specs import EVERY, a_number
 
-from scaling_lib.exercises import check, hint, inputs, page_spec
+from scaling_lib.exercises import chapters, check, hint, inputs, page_spec
 from scaling_lib.exercises.engine import check_exercise
 from scaling_lib.units import UnknownExercise
 
@@ -18,11 +20,39 @@ def test_an_unknown_key_lists_those_that_exist(key):
             call()
 
 
+def test_an_unknown_key_names_the_nearest_and_how_far_the_chapter_goes():
+    with pytest.raises(UnknownExercise) as error:
+        check("ch01.q77", 1)
+    says = str(error.value)
+    assert "did you mean ch01.q7" in says and says.endswith("known: ch01.q1 to q12, g1 to g11") and len(says) < 120
+    with pytest.raises(UnknownExercise) as error:
+        check("ch77.q1", 1)
+    assert all(chapter in str(error.value) for chapter in chapters()) and len(str(error.value)) < 60 * len(chapters())
+
+
 def test_hints_come_in_three_stages():
     assert len({hint("ch01.q1", stage) for stage in (1, 2, 3)}) == 3
     for stage in (0, 4, True, "1"):
         with pytest.raises(ValueError, match="1 to 3"):
             hint("ch01.q1", stage)
+
+
+@pytest.mark.parametrize("e", [e for e in EVERY if e.hints], ids=lambda e: e.key)
+def test_no_hint_holds_the_whole_answer(e):
+    """The code of every hint is run with the question's inputs: nothing that it gives may pass."""
+    asked = e.page or e
+    for code in re.findall("`([^`]+)`", " ".join((*e.hints, *asked.hints))):
+        space = dict(asked.inputs)
+        for run in (
+            lambda code, space: exec(code, {}, space),
+            lambda code, space: space.update(it=eval(code, {}, space)),
+        ):
+            with contextlib.suppress(Exception):
+                run(code, space)
+        new = [value for name, value in space.items() if name not in asked.inputs]
+        assert not any(check_exercise(asked, value).passed for value in new), code
+        if asked.kind == "sharding":
+            assert not check_exercise(asked, code).passed
 
 
 def test_a_verdict_shows_in_text_and_html_and_escapes():

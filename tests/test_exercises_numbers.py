@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from exercise_specs import a_number
 
-from scaling_lib.exercises import Mistake, exercise, faults
+from scaling_lib.exercises import Mistake, check, exercise, faults
 from scaling_lib.exercises.diagnosis import by_ratio, ratios
 from scaling_lib.exercises.engine import check_exercise
 from scaling_lib.exercises.faults import wrong_answer
@@ -50,19 +50,43 @@ def test_a_wrong_unit_says_which_is_right():
 
 
 @pytest.mark.parametrize(
-    "ratio", [2, 0.5, 4, 0.25, 8, 0.125, 1e3, 1e-3, 2**30 / 1e9, 1e9 / 2**30, 4 / 3, 3 / 4, 3, 1 / 3]
+    "ratio", [2, 0.5, 4, 0.25, 8, 0.125, 1e3, 1e-3, 2**30 / 1e9, 1e9 / 2**30, 1.048576, 4 / 3, 3 / 4, 3, 1 / 3]
 )
 def test_a_ratio_that_tells_something_is_told(ratio):
     says = check_exercise(a_number(), 6 * ratio).hint
     assert says and [told.ratio for told in ratios({}, unit="s") if told.says == says] == [pytest.approx(ratio)]
 
 
-@pytest.mark.parametrize("factor", [0.96, 0.98, 1.02, 1.045])
+@pytest.mark.parametrize("factor", [0.981, 0.99, 1.012, 1.019])
 def test_a_near_miss_is_called_close_and_an_unknown_one_points_to_the_hints(factor):
     assert check_exercise(a_number(), 6 * factor).hint.startswith("Close")
     assert 'hint("ch99.q1")' in check_exercise(a_number(), 6 * (factor + 5)).message
     twin = a_number(key="ch99.g1", points=0, hints=())
     assert "worked example" in check_exercise(twin, 6 * (factor + 5)).message
+
+
+@pytest.mark.parametrize(
+    ("unit", "ratio", "says"),
+    [
+        ("kB", 1.024, "kB (10³ bytes) or KiB (2¹⁰ bytes)"),
+        ("MB", 1.048576, "MB (10⁶ bytes) or MiB (2²⁰ bytes)"),
+        ("GB", 1.073741824, "GB (10⁹ bytes) or GiB (2³⁰ bytes)"),
+        ("TB/s", 1.099511627776, "TB (10¹² bytes) or TiB (2⁴⁰ bytes)"),
+        ("B", 1.024, "KiB"),
+        ("µs", 1.048576, "MiB"),  # a size in MiB over a rate in MB/s
+        ("", 1.073741824, "GiB"),
+    ],
+)
+def test_binary_and_decimal_prefixes_are_told_apart_and_not_called_rounding(unit, ratio, says):
+    for way in (ratio, 1 / ratio):
+        for off in (0.9985, 1, 1.0015):  # of three digits
+            assert says in by_ratio(6 * way * off, 6.0, {}, unit=unit)
+    if unit in ("kB", "MB", "GB", "TB/s"):  # no other prefix is spoken of
+        assert sum("bytes" in told.says and "2" in told.says for told in ratios({}, unit=unit)) == 2
+
+
+def test_mebibytes_where_megabytes_are_asked_for_are_named():
+    assert "MiB" in check("ch03.q1", 8192).hint  # 8590 MB
 
 
 def test_two_flops_are_not_spoken_of_where_a_plain_time_or_size_is_asked_for():

@@ -16,7 +16,7 @@ from scaling_lib.exercises.factors import unit_factors
 NODE = shutil.which("node")
 SCRIPTS = [Path(__file__).parents[1] / "book" / "static" / name for name in ("grammar.js", "answers.js")]
 CASES = json.loads(files("scaling_lib.exercises").joinpath("answer_cases.json").read_text(encoding="utf-8"))
-FACTORS = (1.0001, 0.96, 1.02, 1.3, 17.0, 1e3, 1.003e-12)
+FACTORS = (1.0001, 0.96, 0.985, 1.02, 1.024, 1.3, 17.0, 1e3, 1.003e-12)
 RUN = """
 global.window = global; global.document = { querySelectorAll: () => [] };
 for (const path of process.argv.slice(1)) require(path);

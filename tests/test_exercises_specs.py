@@ -23,6 +23,7 @@ from scaling_lib.exercises.engine import inputs_of
         ({"source": ""}, "source"),
         ({"choices": ("a",)}, "choices belong"),
         ({"kind": "code"}, "function, stub and cases"),
+        ({"kind": "code", "function": "f", "cases": ({"x": 1},), "stub": "def f(x): ..."}, "must end with a line"),
         ({"mistakes": (Mistake(lambda answer: answer < 0, "no example"), Mistake(2, "two"))}, "example"),
     ],
 )

@@ -73,7 +73,7 @@ Q13 = Exercise(
     hints=(
         "Reduce-scatter inside, all-reduce across, all-gather inside.",
         "Across: each chip has gbytes/chips, of which 2·(s − 1)/s goes over its share of the network.",
-        "`answer = 2 * (slices - 1) / slices * gbytes * 1e9 / chips / dcn * 1e3`",
+        "`piece = gbytes * 1e9 / chips`",
     ),
     solution=lambda gbytes, slices, chips, dcn: (
         f"{gbytes * 1e3 / chips:.4g} MB a chip; 2 · {slices - 1}/{slices} of it at {dcn / 1e9:.4g} GB/s: "
@@ -125,7 +125,7 @@ Q14 = Exercise(
     hints=(
         "Which axis is the slowest?",
         "On a ring of n: n²/4 ÷ (2n) = n/8. Then times V over (all chips · W).",
-        "`answer = max(a, b) / 8 * gbytes * 1e9 / (a * b * link) * 1e3`",
+        "`longest, chips = max(a, b), a * b`",
     ),
     solution=lambda gbytes, a, b, link: (
         f"{max(a, b)}/8 · {gbytes} GB ÷ ({a * b} · {link / 1e9:.0f} GB/s) = {_exchange_ms(gbytes, a, b, link):.4g} ms."
