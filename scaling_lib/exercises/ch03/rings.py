@@ -91,13 +91,16 @@ Q6 = Exercise(
         {"nbytes": 256, "n": 4, "wraps": True, "link": 45e9, "hop": 1e-6},
         {"nbytes": 256, "n": 9, "wraps": True, "link": 45e9, "hop": 1e-6},
         {"nbytes": 256, "n": 8, "wraps": False, "link": 45e9, "hop": 1e-6},
+        {"nbytes": 256, "n": 11, "wraps": False, "link": 45e9, "hop": 1e-6},
+        {"nbytes": 1000, "n": 7, "wraps": False, "link": 90e9, "hop": 1e-9},
+        {"nbytes": 256, "n": 6, "wraps": True, "link": 90e9, "hop": 5e-7},
     ),
     draw=lambda rng: {
         "nbytes": 10 ** rng.integers(2, 9),
         "n": rng.integers(2, 24),
         "wraps": bool(rng.integers(0, 2)),
         "link": 1e9 * rng.integers(40, 100),
-        "hop": 1e-6,
+        "hop": rng.choice((5e-7, 1e-6, 2e-6)),
     },
     expected=lambda nbytes, n, wraps, link, hop: max(
         nbytes / n * (n - 1) / (2 if wraps else 1) / link, _hops(n, wraps) * hop
@@ -200,6 +203,10 @@ Q7 = Exercise(
         {"n": 8, "wraps": False},
         {"n": 5, "wraps": True},
         {"n": 5, "wraps": False},
+        {"n": 6, "wraps": True},
+        {"n": 10, "wraps": True},
+        {"n": 7, "wraps": True},
+        {"n": 13, "wraps": False},
     ),
     draw=lambda rng: {"n": rng.integers(3, 14), "wraps": bool(rng.integers(0, 2))},
     expected=_middle,
@@ -217,6 +224,10 @@ Q7 = Exercise(
         Mistake(
             lambda n, wraps: n * n // 4 / 2,
             "A line has no second way: its middle link carries all blocks from one half to the other.",
+        ),
+        Mistake(
+            lambda n, wraps: n * n // (8 if wraps else 4),
+            "On a ring half of the blocks need not be a whole number: one that may go either way is split.",
         ),
         Mistake(
             lambda n, wraps: n * n / (8 if wraps else 4),
