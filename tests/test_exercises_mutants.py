@@ -1,6 +1,6 @@
-"""The inputs that a code question always tries tell the right function from every nearly right one, with no luck needed.
+"""The inputs that a code question always tries tell the right function from every nearly right one, without luck.
 
-Two kinds of wrong functions: those that one might really write, and all that differ from the worked solution in one place.
+Wrong functions of two kinds: some that one might really write, and all that differ from the solution in one place.
 """
 
 import ast
@@ -157,7 +157,7 @@ SWAPPED = {"max": "min", "min": "max"}
 
 
 def changes(node, case):
-    """What may stand in a node's place: another operator, a number off by one, an argument ignored, a branch never taken."""
+    """What may stand in a node's place: another operator, a number off by one, an argument ignored, one branch."""
     if isinstance(node, ast.BinOp):
         yield from (ast.BinOp(node.left, op(), node.right) for op in OTHER.get(type(node.op), ()))
         yield node.left

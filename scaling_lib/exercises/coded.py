@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scaling_lib.exercises.draws import Draws, seed_of
+from scaling_lib.exercises.marking import is_marked
 from scaling_lib.exercises.runs import Outcome, run_all
-from scaling_lib.exercises.spec import Exercise, Verdict, close, next_whole, shown
+from scaling_lib.exercises.spec import Exercise, Verdict, close, next_whole, pointer, shown
 
 N_DRAWN = 12
 
@@ -34,8 +35,8 @@ def judge_code(e: Exercise, answer: Any, student: str | None = None) -> Verdict:
     wrong = next((i for i, o in enumerate(got) if o.raised or not _passes(e, o.value, right[i])), None)
     if wrong is None:
         return Verdict(e.key, "pass", f"right on all {len(cases)} inputs tried.")
-    said = _difference(e, cases[wrong], got[wrong], right[wrong])
-    return Verdict(e.key, "fail", said, planted(e, cases, got))
+    said, says = _difference(e, cases[wrong], got[wrong], right[wrong]), planted(e, cases, got)
+    return Verdict(e.key, "fail", said if says or is_marked() else f"{said} {pointer(e)}", says)
 
 
 def planted(e: Exercise, cases: Sequence[Mapping[str, Any]], got: Sequence[Outcome]) -> str:

@@ -200,6 +200,12 @@ class Verdict(metaclass=Sealable):
         display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
 
 
+def pointer(e: Exercise) -> str:
+    """Where to find help with a wrong answer that nothing explains."""
+    help_ = f'hint("{e.key}") gives a hint' if e.hints else "read the worked example above once more"
+    return f"No known mistake gives this; {help_}."
+
+
 def close(a: float, b: float, rtol: float) -> bool:
     """True if a is b within rtol of b; a value that is not finite is close to nothing."""
     return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= rtol * abs(b)

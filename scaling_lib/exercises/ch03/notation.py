@@ -156,6 +156,8 @@ Q4 = Exercise(
         Mistake("C[I_Z, K_Y]", "J is summed over and cut: each chip has only its share of every sum."),
         Mistake("C[I_Z, K]{U_X}", "Y cuts K of B, and passes through to C."),
         Mistake("C[I, K_Y]{U_X}", "Z cuts I of A, and passes through to C."),
+        Mistake("C[I, K]{U_X}", "Z cuts I of A and Y cuts K of B: both pass through to C."),
+        Mistake("C[I, K]", "What cuts I and K passes through to C; and J is cut, so sums remain to be added."),
         Mistake("C[I_ZX, K_Y]", "X does not cut the result: it is the axis over which sums remain."),
         Mistake("C[I_Z, K_YX]", "X cuts only J, which is summed over; it cannot cut K of the result by itself."),
     ),

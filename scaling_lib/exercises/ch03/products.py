@@ -44,6 +44,7 @@ Q9 = Exercise(
         Mistake("C[I_X, K]{U_Y}", "That is before the reduce-scatter."),
         Mistake("C[I_XY, K]", "That is possible too, but the question puts it on K."),
         Mistake("C[I_Y, K_X]", "X stays where it was, on I."),
+        Mistake("C[I, K_Y]", "X cuts I of A, and passes through to C."),
     ),
     hints=(
         "First the local product, then the collective.",

@@ -45,6 +45,7 @@ G7 = _twin(
         "C[I_Y, K_X]": "K is cut in neither operand: each chip has all of it, but only shares of the sums.",
         "C[I_YX, K]": "J is gone from the result, and its axis with it; what remains is a sum over X.",
         "C[I, K]{U_X}": "Y cuts I of A, and passes through to C.",
+        "C[I, K]": "Y cuts I of A and passes through to C; and J is cut, so sums remain to be added.",
         "C[I_X, K]{U_Y}": "The other way round: Y cuts I, and the dimension that is summed over is cut over X.",
     },
     unit="",
