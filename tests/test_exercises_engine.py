@@ -10,6 +10,7 @@ from exercise_specs import EVERY, a_number
 
 from scaling_lib.exercises import chapters, check, hint, inputs, page_spec
 from scaling_lib.exercises.engine import check_exercise
+from scaling_lib.exercises.given import UNITS
 from scaling_lib.units import UnknownExercise
 
 
@@ -53,6 +54,26 @@ def test_no_hint_holds_the_whole_answer(e):
         assert not any(check_exercise(asked, value).passed for value in new), code
         if asked.kind == "sharding":
             assert not check_exercise(asked, code).passed
+
+
+@pytest.mark.parametrize("e", [e for e in EVERY if e.kind != "code" and e.inputs], ids=lambda e: e.key)
+def test_what_is_given_is_shown_with_units_and_loses_no_digit(e):
+    for given in (inputs(e.key), inputs(e.key, "a student")):
+        shown = dict(re.findall(r"(\w+) = ([^=]*?)(?=, \w+ =|$)", repr(given)))
+        assert set(shown) == set(given) and "{" not in repr(given)
+        for name, value in given.items():
+            number, _, unit = shown[name].partition(" ")
+            factor = {"T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}.get(unit[:1], 1) if UNITS.get(name, "") != unit else 1
+            assert float(number.replace(",", "")) * factor == pytest.approx(value, rel=1e-12), shown
+            assert not unit or unit.endswith(UNITS[name])
+            assert unit or abs(value) < 1e6 or name == "params"  # large plain numbers are rates or sizes
+        assert given._repr_html_().count("<code>") == len(given)
+
+
+def test_what_is_given_is_a_dict_of_plain_numbers():
+    given = inputs("ch03.q5")
+    assert dict(given) == {"i": 4096, "j": 8192, "x": 16, "y": 4, "link": 45e9}
+    assert repr(given) == "i = 4,096, j = 8,192, x = 16, y = 4, link = 45 GB/s"
 
 
 def test_a_verdict_shows_in_text_and_html_and_escapes():

@@ -11,6 +11,7 @@ from typing import Any
 
 from scaling_lib.exercises import coded, diagnosis
 from scaling_lib.exercises.draws import Draws, seed_of
+from scaling_lib.exercises.given import Given
 from scaling_lib.exercises.grammar import parse_answer
 from scaling_lib.exercises.marking import is_marked, whose
 from scaling_lib.exercises.registry import exercise
@@ -38,7 +39,7 @@ _NOT_READ = {
 }
 
 
-def inputs(key: str, student: str | None = None) -> dict[str, Any]:
+def inputs(key: str, student: str | None = None) -> Given:
     """The numbers of a question: those of the printed book, or a student's own.
 
     Args:
@@ -48,7 +49,7 @@ def inputs(key: str, student: str | None = None) -> dict[str, Any]:
         heeds neither.
 
     Returns:
-      A fresh dict; changing it changes nothing else.
+      A fresh dict of plain numbers in SI units, which shows them with their units; changing it changes nothing else.
 
     Raises:
       UnknownExercise: no such key.
@@ -57,7 +58,7 @@ def inputs(key: str, student: str | None = None) -> dict[str, Any]:
     >>> inputs("ch01.q1", "practice 1") == inputs("ch01.q1", "practice 1") != inputs("ch01.q1")
     True
     """
-    return inputs_of(exercise(key), student)
+    return Given(inputs_of(exercise(key), student))
 
 
 def inputs_of(e: Exercise, student: str | None = None) -> dict[str, Any]:
