@@ -104,10 +104,13 @@ def test_what_the_library_reads_is_the_notation_unless_small_letters_stand_for_c
         ("ch03.q4", "C[I_Z, K_Y]{X}", "here should be 'U_'"),
         ("ch03.q4", "c[i_z, k_y]", "capitals matter"),
         ("ch03.q9", "C[I, K_Y]", "passes through"),
-        ("ch03.q9", "C[I_X, K_Z]", 'hint("ch03.q9") gives a hint'),
+        ("ch03.q9", "C[I_X, K_Z]", "K is cut, but not like that"),
+        ("ch03.q2", "W[F, D_YX]", "first dimension is D"),
+        ("ch03.q2", "W[D, F_XZ]", "F is cut, but not like that"),
+        ("ch03.q2", "W[D, F]", "F is cut too"),
         ("ch03.g7", "C[I_Y, K]", "over which axis"),
         ("ch03.g7", "C[I_Y, K]{U_Y}", "only once"),
-        ("ch03.g7", "C[I_Y, K]{U_Z}", "worked example"),
+        ("ch03.g7", "C[I_Y, K]{U_Z}", "not over that axis"),
     ],
 )
 def test_a_wrong_sharding_is_told_what_is_wrong_or_where_help_is(key, text, says):

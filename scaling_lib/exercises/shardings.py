@@ -56,7 +56,7 @@ def notation(expected: str) -> dict[str, Any]:
     to a wrong one that matches a pattern.
 
     >>> [told["about"] for told in notation("C[I_X, K]")["told"] if re.search(told["pattern"], "W[K_X,I]")]
-    ['name', 'dimensions']
+    ['name', 'dimensions', 'I cut']
     """
     return {
         "pattern": NOTATION,
@@ -83,6 +83,19 @@ def _told(expected: str) -> list[dict[str, str]]:
             else (r"\{U_", "No partial sums remain here: no braces at the end.")
         ),
     }
+    right = plain_sharding(expected)
+    for dim in dims:
+        axes = re.search(rf"[\[,]{dim}(_{_AXES})?(?=[,\]])", right)[1]
+        told[f"{dim} cut"] = (
+            (rf"[\[,]{dim}[,\]]", f"{dim} is cut too: which axis cuts it?")
+            if axes
+            else (rf"[\[,]{dim}_", f"{dim} is whole: no axis cuts it.")
+        )
+        if axes:
+            says = f"{dim} is cut, but not like that: over which axes, and in which order?"
+            told[f"{dim} axes"] = (rf"[\[,]{dim}(?!{re.escape(axes)}[,\]])_", says)
+    if array.unreduced:
+        told["sum axes"] = ("", "Sums remain, but not over that axis.")
     return [{"about": about, "pattern": pattern, "says": says} for about, (pattern, says) in told.items()]
 
 

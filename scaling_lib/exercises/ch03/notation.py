@@ -54,6 +54,7 @@ Q2 = Exercise(
         Mistake("W[D, F_X]", "That gives blocks of 2048 columns: four parts, not eight."),
         Mistake("W[D, F_Y]", "That gives blocks of 4096 columns: two parts, not eight."),
         Mistake("W[D_Y, F_X]", "That cuts both dimensions; D is whole."),
+        Mistake("W[F, D_YX]", "Its first dimension is D, all rows of which are there; the columns, F, are cut."),
         Mistake("W[D_X, F_Y]", "With X below it D would be cut too; each chip has all its rows."),
     ),
     hints=(

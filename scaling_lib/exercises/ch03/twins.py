@@ -139,6 +139,7 @@ G18 = _twin(
     {
         2: "An all-to-all on a line takes V/4W, an all-gather V/W.",
         8: "That compares a line with a ring: V/W with V/8W.",
+        1 / 4: "The other way round: how many times as long does the all-gather take?",
         1: "Of the gathered array each chip keeps only a part: it was sent for nothing.",
     },
     unit="",
