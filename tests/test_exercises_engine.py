@@ -67,7 +67,7 @@ def test_what_is_given_is_shown_with_units_and_loses_no_digit(e):
             assert float(number.replace(",", "")) * factor == pytest.approx(value, rel=1e-12), shown
             assert not unit or unit.endswith(UNITS[name])
             assert unit or abs(value) < 1e6 or name == "params"  # large plain numbers are rates or sizes
-        assert given._repr_html_().count("<code>") == len(given)
+        assert given._repr_html_().count("<b>") == len(given)
 
 
 def test_what_is_given_is_a_dict_of_plain_numbers():

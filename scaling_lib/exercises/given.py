@@ -44,7 +44,7 @@ class Given(dict):
         return ", ".join(f"{name} = {value}" for name, value in self._shown())
 
     def _repr_html_(self) -> str:
-        said = (f"<code>{html.escape(name)}</code> = {html.escape(value)}" for name, value in self._shown())
+        said = (f"<b>{html.escape(name)}</b> = {html.escape(value)}" for name, value in self._shown())
         return f'<p class="sl-given">{", ".join(said)}</p>'
 
     def _shown(self) -> Iterator[tuple[str, str]]:

@@ -56,7 +56,7 @@ def notation(expected: str) -> dict[str, Any]:
     to a wrong one that matches a pattern.
 
     >>> [told["about"] for told in notation("C[I_X, K]")["told"] if re.search(told["pattern"], "W[K_X,I]")]
-    ['name', 'dimensions', 'I cut']
+    ['name', 'dimensions', 'I cut', 'K cut']
     """
     return {
         "pattern": NOTATION,
