@@ -78,15 +78,10 @@ def role_of(cell: nodes.Node, tags: list[str]) -> str:
 
 
 def spec_of(key: str) -> dict:
-    """The exercise as data; for a code question also `call`, the one call whose result the page asks for."""
-    from scaling_lib.exercises import exercise, page_spec
+    """The exercise as data."""
+    from scaling_lib.exercises import page_spec
 
-    spec = page_spec(key)
-    if spec["code"]:
-        inputs = exercise(key).page.inputs
-        given = ", ".join(f"{name}={value:.6g}".replace("e+", "e") for name, value in inputs.items())
-        spec["call"] = f"{spec['function']}({given})" if given else ""
-    return spec
+    return page_spec(key)
 
 
 def key_of(tags: list[str], source: str) -> str | None:
@@ -135,10 +130,9 @@ def _code_note(spec: dict, colab_url: str) -> str:
     if not spec["code"]:
         return ""
     call = html.escape(spec["call"])
-    case = f'for one call: <code translate="no">{call}</code>' if call else "for the case given above."
     return (
         f'<p class="sl-code-note">Write and check the function <a href="{html.escape(colab_url)}">in Colab</a> '
-        f"or in your own copy of the notebook. Here, answer {case}</p>"
+        f'or in your own copy of the notebook. Here, answer for one call: <code translate="no">{call}</code></p>'
     )
 
 

@@ -23,18 +23,18 @@ class ScalingError(ValueError):
 
 
 class UnknownName(ScalingError):
-    """A name that is in no list; the message shows the nearest names and all that exist."""
+    """A name that is in no list; the message shows the nearest names and all that exist, or `listed` in their place."""
 
     kind = "name"
 
-    def __init__(self, name, known, of="", says="is unknown"):
+    def __init__(self, name, known, of="", says="is unknown", listed=""):
         import difflib  # errors only
 
         self.name, self.known = name, tuple(known)
         close = difflib.get_close_matches(str(name).lower(), self.known, n=3, cutoff=0.4)
         hint = f"did you mean {', '.join(close)}? " if close else ""
         of = f" for {of}" if of else ""
-        super().__init__(f"{self.kind} {name!r} {says}{of}: {hint}known: {', '.join(self.known)}")
+        super().__init__(f"{self.kind} {name!r} {says}{of}: {hint}known: {listed or ', '.join(self.known)}")
 
 
 class UnknownChip(UnknownName):

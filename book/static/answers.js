@@ -37,11 +37,17 @@
     if (mistake) return { status: "wrong", says: mistake.says };
     const ratio = typeof spec.value === "number" && (spec.ratios || []).find((r) => close(answer / spec.value, r.ratio, r.rtol));
     if (ratio) return { status: "wrong", says: ratio.says };
+    const told = spec.kind === "sharding" && spec.notation.told.find((t) => new RegExp(t.pattern).test(plain(answer)));
+    if (told) return { status: "wrong", says: told.says };
     return { status: "wrong", says: "" };
   }
 
-  // A sharding's text without spaces and needless braces, and with plain signs, as plain_sharding in Python makes it.
-  const plain = (text) => String(text).replace(/\s+/g, "").replace(/[·@×]/g, "*").replace(/→/g, "->")
+  // A sharding's text without spaces, quotes and needless braces, and with plain signs, as plain_sharding in Python
+  // makes it; sharding_cases.json there binds both.
+  const plain = (text) => String(text)
+    .replace(/_?[\u2090-\u209c\u1d62-\u1d6a\u2c7c]+/g, (run) => "_" + run.replace("_", "").normalize("NFKC").toUpperCase().replace(/Γ/g, "Y"))
+    .normalize("NFKC").replace(/\s+/g, "").replace(/^["'`“”‘’]+|["'`“”‘’]+$/g, "")
+    .replace(/[·@×]/g, "*").replace(/→/g, "->")
     .replace(/(?<=_)\{([^}]*)\}/g, (braced, inner) => {
       const names = inner.split(",");
       return names.every((name) => name.length === 1) || /^[A-Z]+$/.test(inner) ? names.join("") : braced;
@@ -50,6 +56,7 @@
   // What was typed, read: {answer} or {ask} or {error}.
   function read(spec, text) {
     if (!text.trim()) return { error: "empty" };
+    if (spec.kind === "sharding" && !new RegExp(spec.notation.pattern).test(plain(text))) return { error: "notation" };
     if (spec.kind !== "number") return { answer: text.trim() };
     const reading = window.slParseAnswer(text, spec.units || {}, spec.value);
     return reading.value === undefined ? reading : { answer: reading.value };
@@ -98,6 +105,7 @@
 
     complaint(error) {
       if (error === "empty" && this.spec.kind === "choice") return "Choose one first.";
+      if (error === "notation") return this.spec.notation.unread;
       if (error !== "unit") return ERRORS[error];
       return `${ERRORS.unit} The answer is in ${this.spec.unit || "plain numbers"}.`;
     }
@@ -182,6 +190,7 @@
     return node;
   }
 
+  window.slRead = read;
   window.slJudge = judge;
   for (const root of document.querySelectorAll(".sl-answer")) new Box(root);
 })();

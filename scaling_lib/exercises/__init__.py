@@ -2,7 +2,7 @@
 
 >>> from scaling_lib.exercises import check, inputs
 >>> inputs("ch01.q1")
-{'b': 256, 'd': 4096, 'f': 8192}
+b = 256, d = 4,096, f = 8,192
 >>> check("ch01.q1", 234.06)
 [pass] ch01.q1: right.
 >>> check("ch01.q1", "0.2341 kFLOP/byte").passed

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scaling_lib.exercises.draws import Draws, seed_of
+from scaling_lib.exercises.marking import is_marked
 from scaling_lib.exercises.runs import Outcome, run_all
-from scaling_lib.exercises.spec import Exercise, Verdict, close, next_whole, shown
+from scaling_lib.exercises.spec import Exercise, Verdict, close, next_whole, pointer, shown
 
 N_DRAWN = 12
 
@@ -27,13 +28,15 @@ def judge_code(e: Exercise, answer: Any, student: str | None = None) -> Verdict:
     cases = cases_of(e, student)
     right = [outcome.value for outcome in run_all(e.expected, cases)]  # worked out before the learner's code runs
     got = run_all(answer, cases)
-    if all(not o.raised and (o.value is None or o.value is ...) for o in got):
+    if all(not o.raised and o.value is ... for o in got):
         return Verdict(e.key, "todo", f"{e.function} returns nothing yet.")
+    if all(not o.raised and o.value is None for o in got):
+        return Verdict(e.key, "todo", f"{e.function} returns nothing: does it end with `return` and the result?")
     wrong = next((i for i, o in enumerate(got) if o.raised or not _passes(e, o.value, right[i])), None)
     if wrong is None:
         return Verdict(e.key, "pass", f"right on all {len(cases)} inputs tried.")
-    said = _difference(e, cases[wrong], got[wrong], right[wrong])
-    return Verdict(e.key, "fail", said, planted(e, cases, got))
+    said, says = _difference(e, cases[wrong], got[wrong], right[wrong]), planted(e, cases, got)
+    return Verdict(e.key, "fail", said if says or is_marked() else f"{said} {pointer(e)}", says)
 
 
 def planted(e: Exercise, cases: Sequence[Mapping[str, Any]], got: Sequence[Outcome]) -> str:
@@ -94,8 +97,18 @@ def _real(value: Any) -> float | None:
         return None
 
 
+def written_call(e: Exercise, case: Mapping[str, Any]) -> str:
+    """One call of a code question's function, as one would write it.
+
+    >>> from scaling_lib.exercises.registry import exercise
+    >>> written_call(exercise("ch03.q7"), {"n": 12, "wraps": True})
+    'busiest(n=12, wraps=True)'
+    """
+    return f"{e.function}({', '.join(f'{name}={shown(value)}' for name, value in case.items())})"
+
+
 def _difference(e: Exercise, case: Mapping[str, Any], got: Outcome, right: Any) -> str:
-    call = f"{e.function}({', '.join(f'{name}={shown(value)}' for name, value in case.items())})"
+    call = written_call(e, case)
     if got.raised == "limit":
         return f"{call} was stopped: {got.says}."
     if got.raised:

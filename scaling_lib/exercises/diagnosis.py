@@ -8,17 +8,21 @@ from typing import Any, NamedTuple
 from scaling_lib.exercises.factors import unit_factors
 
 _RTOL = 0.004  # narrow: 1.074 and 1.1, 4/3 and 1.3 are different stories
-_GIB = 2**30 / 1e9
+# Prefix -> how much larger the binary one is than the decimal one, and what to ask.
+_BINARY = {
+    "k": (1.024, "kB (10³ bytes) or KiB (2¹⁰ bytes)?"),
+    "M": (1.024**2, "MB (10⁶ bytes) or MiB (2²⁰ bytes)?"),
+    "G": (1.024**3, "GB (10⁹ bytes) or GiB (2³⁰ bytes)?"),
+    "T": (1.024**4, "TB (10¹² bytes) or TiB (2⁴⁰ bytes)?"),
+}
 
 _KNOWN = (
     (4, "4 times the right value: are two factors of two counted twice?"),
     (8, "8 times the right value: bits or bytes?"),
-    (_GIB, "1.074 times the right value: GB (10⁹ bytes) or GiB (2³⁰ bytes)?"),
     (4 / 3, "4/3 of the right value: count the terms again."),
     (3, "3 times the right value: count the terms again."),
     (1 / 4, "a quarter of the right value: are two factors of two left out?"),
     (1 / 8, "an eighth of the right value: bits or bytes?"),
-    (1 / _GIB, "the right value divided by 1.074: GB (10⁹ bytes) or GiB (2³⁰ bytes)?"),
     (3 / 4, "3/4 of the right value: count the terms again."),
     (1 / 3, "a third of the right value: count the terms again."),
 )
@@ -47,7 +51,7 @@ class Told(NamedTuple):
     says: str
 
 
-CLOSE = Told(1.0, 0.05, "Close: is it rounding? Give three digits.")
+CLOSE = Told(1.0, 0.02, "Close: is it rounding? Give three digits.")
 
 
 def _prefixes(unit: str) -> Iterator[Told]:
@@ -66,6 +70,15 @@ def _twos(unit: str) -> Iterator[tuple[float, str]]:
     yield 0.5, f"half the right value: is an array, a byte or a direction left out?{flops}"
 
 
+def _binary(unit: str) -> Iterator[tuple[float, str]]:
+    """The ratios of binary to decimal prefixes: of the unit's own, or of those that a size or rate may have had."""
+    own = [prefix for prefix in _BINARY if unit.startswith(f"{prefix}B")]
+    for prefix in own or ("k" if unit == "B" else "") + "MG":
+        larger, asks = _BINARY[prefix]
+        yield larger, f"{larger:.4g} times the right value: {asks}"
+        yield 1 / larger, f"the right value divided by {larger:.4g}: {asks}"
+
+
 def ratios(values: Mapping[str, Any], chapter: str = "", unit: str = "") -> list[Told]:
     """The telling ratios of an answer to the right value, with what each may mean.
 
@@ -74,7 +87,7 @@ def ratios(values: Mapping[str, Any], chapter: str = "", unit: str = "") -> list
     counts = {name: count for name, count in values.items() if name in _COUNTS and count > 1}
     told = [(float(n), f"too large by {_COUNTS[name]}: one or all?") for name, n in counts.items()]
     told += [(1 / n, f"too small by {_COUNTS[name]}: one or all?") for name, n in counts.items()]
-    told += [*(() if chapter in _BEFORE_TRAINING else _TRAINING), *_twos(unit), *_KNOWN]
+    told += [*(() if chapter in _BEFORE_TRAINING else _TRAINING), *_twos(unit), *_KNOWN, *_binary(unit)]
     kept: list[Told] = []
     for new in (*(Told(ratio, _RTOL, f"It is {says}") for ratio, says in told), *_prefixes(unit), CLOSE):
         if not any(abs(new.ratio - old.ratio) <= 2 * _RTOL * old.ratio for old in kept):
@@ -91,6 +104,8 @@ def by_ratio(value: float, expected: float, values: Mapping[str, Any], chapter: 
     'It is too large by the number of chips: one or all?'
     >>> by_ratio(2619, 2.619, {}, unit="ms")
     'Right digits, other unit: 1000 times too large for ms.'
+    >>> by_ratio(8192, 8589.9, {}, unit="MB")
+    'It is the right value divided by 1.049: MB (10⁶ bytes) or MiB (2²⁰ bytes)?'
     >>> by_ratio(17.0, 2.0, {})
     ''
     """

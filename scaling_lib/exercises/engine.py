@@ -11,11 +11,22 @@ from typing import Any
 
 from scaling_lib.exercises import coded, diagnosis
 from scaling_lib.exercises.draws import Draws, seed_of
+from scaling_lib.exercises.given import Given
 from scaling_lib.exercises.grammar import parse_answer
 from scaling_lib.exercises.marking import is_marked, whose
 from scaling_lib.exercises.registry import exercise
-from scaling_lib.exercises.shardings import plain_sharding, spellings, unreadable
-from scaling_lib.exercises.spec import Exercise, Mistake, Verdict, close, next_whole, of_inputs, shown, too_near
+from scaling_lib.exercises.shardings import plain_sharding, spellings, unreadable, what_is_wrong
+from scaling_lib.exercises.spec import (
+    Exercise,
+    Mistake,
+    Verdict,
+    close,
+    next_whole,
+    of_inputs,
+    pointer,
+    shown,
+    too_near,
+)
 from scaling_lib.units import ScalingError
 
 _NOT_READ = {
@@ -28,7 +39,7 @@ _NOT_READ = {
 }
 
 
-def inputs(key: str, student: str | None = None) -> dict[str, Any]:
+def inputs(key: str, student: str | None = None) -> Given:
     """The numbers of a question: those of the printed book, or a student's own.
 
     Args:
@@ -38,7 +49,7 @@ def inputs(key: str, student: str | None = None) -> dict[str, Any]:
         heeds neither.
 
     Returns:
-      A fresh dict; changing it changes nothing else.
+      A fresh dict of plain numbers in SI units, which shows them with their units; changing it changes nothing else.
 
     Raises:
       UnknownExercise: no such key.
@@ -47,7 +58,7 @@ def inputs(key: str, student: str | None = None) -> dict[str, Any]:
     >>> inputs("ch01.q1", "practice 1") == inputs("ch01.q1", "practice 1") != inputs("ch01.q1")
     True
     """
-    return inputs_of(exercise(key), student)
+    return Given(inputs_of(exercise(key), student))
 
 
 def inputs_of(e: Exercise, student: str | None = None) -> dict[str, Any]:
@@ -135,11 +146,7 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     if is_marked():
         return Verdict(e.key, "fail", "not yet.")
     says = diagnosis.by_ratio(value, expected, values, e.chapter, e.unit)
-    return Verdict(e.key, "fail", "not yet." if says else f"not yet. No known mistake gives this; {_help(e)}.", says)
-
-
-def _help(e: Exercise) -> str:
-    return f'hint("{e.key}") gives a hint' if e.hints else "read the worked example above once more"
+    return Verdict(e.key, "fail", "not yet." if says else f"not yet. {pointer(e)}", says)
 
 
 def plain_number(answer: Any) -> tuple[float, str]:
@@ -207,7 +214,10 @@ def _text_verdict(e: Exercise, answer: str, expected: str, values: dict[str, Any
         return Verdict(e.key, "pass", "right.")
     forms = spellings if e.kind == "sharding" else lambda text: [str(text)]
     says = next((m.says for m in e.mistakes if answer in forms(of_inputs(m.value, values))), "")
-    return Verdict(e.key, "fail", "not yet.", says)
+    if is_marked():
+        return Verdict(e.key, "fail", "not yet.", says)
+    says = says or (what_is_wrong(answer, expected) if e.kind == "sharding" else "")
+    return Verdict(e.key, "fail", "not yet." if says else f"not yet. {pointer(e)}", says)
 
 
 def hint(key: str, stage: int = 1) -> str:

@@ -58,6 +58,8 @@ def _code_faults(e: Exercise, student: str | None) -> Iterator[str]:
     names = list(inspect.signature(e.expected).parameters)
     if any(list(case) != names for case in cases):
         yield f"every case must name {names}, in this order"
+    if list(e.page.inputs) != names:
+        yield f"the page's one call must name {names}, in this order"
     ours = run_all(e.expected, cases)
     if broken := [o.says for o in ours if o.raised or o.value is None]:
         yield f"the spec itself fails: {broken[0] or 'it returns None'}"

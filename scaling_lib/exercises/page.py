@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from scaling_lib.exercises import diagnosis
+from scaling_lib.exercises.coded import written_call
 from scaling_lib.exercises.factors import unit_factors
 from scaling_lib.exercises.registry import exercise
-from scaling_lib.exercises.shardings import plain_sharding, spellings
+from scaling_lib.exercises.shardings import notation, plain_sharding, spellings
 from scaling_lib.exercises.spec import Exercise, of_inputs
 
 
 def page_spec(key: str) -> dict[str, Any]:
     """An exercise as plain data (JSON), for the book's own inputs.
 
-    Keys: key title kind unit rtol whole value mistakes ratios hints choices accepts points level minutes teaches stub
-    function units solution. A code question shows its page version: `kind` is then number or choice, `code` is True,
-    and `stub` and `function` say what the notebook asks for. A predicate mistake has no value and is left out.
+    Keys: key title kind unit rtol whole value mistakes ratios hints choices accepts notation points level minutes
+    teaches stub function call units solution. A code question shows its page version: `kind` is then number or choice,
+    `code` is True, `stub` and `function` say what the notebook asks for, and `call` is the one call whose result the
+    page asks for. A predicate mistake has no value and is left out.
 
     >>> spec = page_spec("ch01.q1")
     >>> spec["kind"], spec["unit"], round(spec["value"], 2), len(spec["hints"])
@@ -45,12 +47,14 @@ def page_spec(key: str) -> dict[str, Any]:
         "hints": list(whole.hints),
         "choices": list(e.choices),
         "accepts": _accepted(e, expected),
+        "notation": notation(expected) if e.kind == "sharding" else {},
         "points": whole.points,
         "level": whole.level,
         "minutes": whole.minutes,
         "teaches": whole.teaches,
         "stub": whole.stub,
         "function": whole.function,
+        "call": written_call(whole, values) if whole.kind == "code" else "",
         "units": unit_factors(e.unit) if is_number else {},
         "solution": e.solution_for(values),
     }

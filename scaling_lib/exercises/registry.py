@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from functools import cache
 
 import scaling_lib.exercises as package
@@ -50,7 +51,7 @@ def exercise(key: str) -> Exercise:
     """The exercise of a key.
 
     Raises:
-      UnknownExercise: no such key; the message lists near ones and all of the chapter.
+      UnknownExercise: no such key; the message names near ones and says how far the keys go.
 
     >>> exercise("ch01.q1").unit
     'FLOP/byte'
@@ -59,4 +60,22 @@ def exercise(key: str) -> Exercise:
     known = _of_chapter(chapter) if chapter in chapters() else {}
     if key in known:
         return known[key]
-    raise UnknownExercise(key, list(known) or [e.key for e in exercises()])
+    asked = [chapter] if known else chapters()
+    keys = [e.key for c in asked for e in exercises(c)]
+    raise UnknownExercise(key, keys, listed="; ".join(map(_extent, asked)))
+
+
+def _extent(chapter: str) -> str:
+    """The keys of a chapter, from the first to the last question and guess.
+
+    >>> _extent("ch01")
+    'ch01.q1 to q12, g1 to g11'
+    """
+    names = {"q": [], "g": []}
+    for key in _of_chapter(chapter):
+        name = key.rsplit(".", 1)[1]
+        names[name[0]].append(name)
+    ends = (
+        sorted(found, key=lambda name: (int(re.sub("[^0-9]", "", name)), name)) for found in names.values() if found
+    )
+    return f"{chapter}." + ", ".join(f"{found[0]} to {found[-1]}" for found in ends)

@@ -70,9 +70,9 @@ class Exercise(metaclass=Sealable):
       choices: what a choice offers, in order; a learner may answer with the text or with its letter.
       accepts: further spellings of a sharding that mean the same.
       function: name of the function that a code question asks for.
-      stub: its first lines, as the learner finds them.
+      stub: its first lines, as the learner finds them; the last one is `return ...`.
       cases: argument sets (keywords) that a code question always tries, before the drawn ones.
-      page: number or choice version of a code question, for the static page.
+      page: number or choice version of a code question, for the static page; its inputs are the arguments of one call.
       solution: the worked answer in a line or two; text, or a function of the inputs.
       level: 1 to 3.
       minutes: how long it takes.
@@ -152,6 +152,8 @@ def _shape_faults(e: Exercise):
     yield e.kind == "number" and not unit_factors(e.unit), f"unit {e.unit!r} is unknown"
     yield (e.kind == "choice") != bool(e.choices), "choices belong to a choice, and a choice needs them"
     yield e.kind == "code" and not (e.function and e.stub and e.cases), "a code question needs function, stub and cases"
+    unstarted = e.kind == "code" and not e.stub.endswith("\n    return ...")
+    yield unstarted, f"stub is {e.stub!r}, must end with a line 'return ...', for the learner to replace the dots"
     yield e.kind == "code" and e.page is None, "a code question needs a page version"
     yield e.page is not None and e.page.kind not in ("number", "choice"), "the page version is a number or a choice"
 
@@ -198,6 +200,12 @@ class Verdict(metaclass=Sealable):
         display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
 
 
+def pointer(e: Exercise) -> str:
+    """Where to find help with a wrong answer that nothing explains."""
+    help_ = f'hint("{e.key}") gives a hint' if e.hints else "read the worked example above once more"
+    return f"No known mistake gives this; {help_}."
+
+
 def close(a: float, b: float, rtol: float) -> bool:
     """True if a is b within rtol of b; a value that is not finite is close to nothing."""
     return math.isfinite(a) and math.isfinite(b) and abs(a - b) <= rtol * abs(b)
@@ -213,10 +221,14 @@ def next_whole(a: float, b: float) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value in a few characters, whatever its own repr does."""
+    """A value in a few characters, whatever its own repr does.
+
+    >>> shown(4.5e10), shown(1e-6), shown("ZX")
+    ('4.5e10', '1e-6', "'ZX'")
+    """
     try:
         if isinstance(value, float) and type(value) is float:
-            return f"{value:.6g}"
+            return re.sub(r"e\+?(-?)0*", r"e\1", f"{value:.6g}")
         text = repr(value)
     except BaseException:
         text = f"an object of type {type(value).__name__}"

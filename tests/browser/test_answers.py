@@ -9,7 +9,9 @@ from boxes import box_of, give, page_of, said
 
 from scaling_lib.exercises import check, exercises, page_spec
 
-CASES = json.loads((Path(__file__).parents[2] / "scaling_lib/exercises/answer_cases.json").read_text(encoding="utf-8"))
+SPECS = Path(__file__).parents[2] / "scaling_lib" / "exercises"
+CASES = json.loads((SPECS / "answer_cases.json").read_text(encoding="utf-8"))
+SHARDINGS = json.loads((SPECS / "sharding_cases.json").read_text(encoding="utf-8"))
 PAGE = "exercises/ch01_rooflines.html"
 KEY = "ch01.q1"
 NUMBERS = [e.key for e in exercises() if e.kind == "number"]
@@ -26,6 +28,37 @@ def test_the_page_reads_numbers_as_python_does(open_page):
         if "value" in wanted:
             assert math.isclose(reading.pop("value", math.nan), wanted.pop("value"), rel_tol=1e-12), case
         assert reading == wanted, case
+
+
+def test_the_page_reads_shardings_as_python_does(open_page):
+    from scaling_lib.exercises.shardings import notation
+
+    asked = [({"kind": "sharding", "notation": notation(case["expected"])}, case["text"]) for case in SHARDINGS]
+    read = open_page(PAGE).page.evaluate("asked => asked.map(([spec, text]) => window.slRead(spec, text))", asked)
+    for case, reading in zip(SHARDINGS, read, strict=True):
+        assert ("error" in reading) == (case["outcome"] == "unread"), case
+
+
+def test_what_is_not_the_notation_is_told_apart_from_what_is_wrong_and_not_counted(open_page):
+    page = open_page("exercises/ch03_sharding.html").page
+    box = box_of(page, "ch03.q4")
+    for text in ("C[I_Y, K]{U_X", "c[i_y,k]{u_x}", "hello", "F_YX", "C[I_Z, K_Y]{X}", "C[I_Z, K_Y]{UX}"):
+        give(box, {"kind": "sharding"}, text)
+        assert said(box).startswith("This is not the notation. Write it like C[I_X, K]{U_Y}"), text
+        assert box.get_attribute("data-status") == "unread"
+        assert box.get_by_text("Show solution").is_hidden()
+    for text, says in {"A[I_Z, K_Y]{U_X}": "The array is called C", "C[K_Y, I_Z]{U_X}": "in this order"}.items():
+        give(box, {"kind": "sharding"}, text)
+        assert says in said(box) and box.get_attribute("data-status") == "wrong"
+    give(box, {"kind": "sharding"}, '"C[ I_{Z}, K_Y ]{U_X}"')
+    assert said(box).startswith("Right")
+
+
+def test_a_code_question_shows_the_whole_call_that_the_page_asks_for(open_page):
+    page = open_page("exercises/ch03_sharding.html").page
+    for e in exercises("ch03"):
+        if e.kind == "code":
+            assert box_of(page, e.key).locator(".sl-code-note code").inner_text() == page_spec(e.key)["call"]
 
 
 def test_every_exercise_has_one_box(site):

@@ -40,6 +40,8 @@ Q7 = Exercise(
         {"b": 100, "d": 1024, "f": 1024, "w_bytes": 1, "peak": 1.97e14, "bandwidth": 8.2e11},
         {"b": 4096, "d": 8192, "f": 8192, "w_bytes": 2, "peak": 9.89e14, "bandwidth": 3.35e12},
         {"b": 4096, "d": 256, "f": 256, "w_bytes": 1, "peak": 1.97e14, "bandwidth": 8.2e11},
+        {"b": 37, "d": 512, "f": 4096, "w_bytes": 0.5, "peak": 9.89e14, "bandwidth": 3.35e12},
+        {"b": 600, "d": 1024, "f": 384, "w_bytes": 2, "peak": 4.59e14, "bandwidth": 2.765e12},
     ),
     draw=lambda rng: {
         "b": rng.integers(1, 2000),

@@ -87,6 +87,7 @@ Q2 = Exercise(
         {"peak": 1.97e14, "bandwidth": 8.2e11, "d": 8192, "f": 28672},
         {"peak": 9.89e14, "bandwidth": 3.35e12, "d": 4096, "f": 16384},
         {"peak": 1.97e14, "bandwidth": 8.2e11, "d": 256, "f": 512},  # no batch helps
+        {"peak": 2.0**48, "bandwidth": 2.0**40, "d": 512, "f": 512},  # nor here, by nothing
     ),
     draw=lambda rng: {
         "peak": 1e12 * rng.integers(100, 1000),

@@ -72,11 +72,12 @@ Q2 = Exercise(
     kind="code",
     points=4,
     function="array_cycles",
-    stub="def array_cycles(m, k, n, side):\n    answer = ...",
+    stub="def array_cycles(m, k, n, side):\n    return ...",
     cases=(
         {"m": 1024, "k": 128, "n": 128, "side": 128},
         {"m": 64, "k": 256, "n": 384, "side": 128},
         {"m": 300, "k": 130, "n": 100, "side": 64},
+        {"m": 20, "k": 100, "n": 70, "side": 32},
     ),
     draw=lambda rng: {
         "m": rng.integers(1, 300),

@@ -23,7 +23,7 @@ Q6 = Exercise(
     kind="code",
     points=4,
     function="tiled_bytes",
-    stub="def tiled_bytes(m, k, n, tile_m, tile_n):\n    answer = ...",
+    stub="def tiled_bytes(m, k, n, tile_m, tile_n):\n    return ...",
     cases=(
         {"m": 4096, "k": 1024, "n": 8192, "tile_m": 256, "tile_n": 512},
         {"m": 1000, "k": 700, "n": 300, "tile_m": 128, "tile_n": 64},
@@ -64,7 +64,7 @@ Q6 = Exercise(
     hints=(
         "How often is each number of X read, how often each of W?",
         "X once for each column of tiles, W once for each row of tiles; the result is written once.",
-        "columns = -(-n // tile_n); rows = -(-m // tile_m)",
+        "`columns, rows = -(-n // tile_n), -(-m // tile_m)`",
     ),
     solution="2 · (MK · ceil(N / tile_n) + KN · ceil(M / tile_m) + MN) bytes.",
     teaches="ch02-tiling",
@@ -93,7 +93,7 @@ Q6 = Exercise(
         hints=(
             "How often is each number of X read, how often each of W?",
             "X once for each of 16 columns of tiles, W once for each of 16 rows; the result is written once.",
-            "2 · (16 · 4096 · 1024 + 16 · 1024 · 8192 + 4096 · 8192) bytes",
+            "`of_x = 16 * 4096 * 1024` numbers; W and the result likewise.",
         ),
         solution="2 · (16 · 4.19 M + 16 · 8.39 M + 33.6 M) = 470 MB.",
         teaches="ch02-tiling",

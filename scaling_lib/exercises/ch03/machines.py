@@ -73,7 +73,7 @@ Q13 = Exercise(
     hints=(
         "Reduce-scatter inside, all-reduce across, all-gather inside.",
         "Across: each chip has gbytes/chips, of which 2·(s − 1)/s goes over its share of the network.",
-        "`answer = 2 * (slices - 1) / slices * gbytes * 1e9 / chips / dcn * 1e3`",
+        "`piece = gbytes * 1e9 / chips`",
     ),
     solution=lambda gbytes, slices, chips, dcn: (
         f"{gbytes * 1e3 / chips:.4g} MB a chip; 2 · {slices - 1}/{slices} of it at {dcn / 1e9:.4g} GB/s: "
@@ -125,7 +125,7 @@ Q14 = Exercise(
     hints=(
         "Which axis is the slowest?",
         "On a ring of n: n²/4 ÷ (2n) = n/8. Then times V over (all chips · W).",
-        "`answer = max(a, b) / 8 * gbytes * 1e9 / (a * b * link) * 1e3`",
+        "`longest, chips = max(a, b), a * b`",
     ),
     solution=lambda gbytes, a, b, link: (
         f"{max(a, b)}/8 · {gbytes} GB ÷ ({a * b} · {link / 1e9:.0f} GB/s) = {_exchange_ms(gbytes, a, b, link):.4g} ms."
@@ -135,4 +135,48 @@ Q14 = Exercise(
     minutes=5,
 )
 
-EXERCISES = (Q12, Q13, Q14)
+
+def _one_way(n):
+    """An all-to-all's time over an all-gather's if chip c can send to c + 1 alone: what each link carries, counted."""
+    load = [0] * n
+    for source in range(n):
+        for distance in range(1, n):
+            for step in range(distance):
+                load[(source + step) % n] += 1
+    return max(load) / n**2 / ((n - 1) / n)
+
+
+Q16 = Exercise(
+    key="ch03.q16",
+    title="Links that work one way",
+    kind="number",
+    unit="",
+    points=4,
+    inputs={"n": 16},
+    expected=_one_way,
+    rtol=0.005,
+    source="blocks of V/n² on each link counted, against n - 1 shards of V/n",
+    mistakes=(
+        Mistake(
+            1 / 4,
+            "That is with links both ways, where a block may go the shorter way round, half as far. Here it may not.",
+        ),
+        Mistake(1.0, "A shard of a gather visits every chip. A block stops at its target, half-way on average."),
+        Mistake(2.0, "The other way round: the exchange is the cheaper one."),
+        Mistake(lambda n: 1 / n, "That is through a switch. On a ring blocks pass through the chips between."),
+    ),
+    hints=(
+        "How many links does a shard of the gather cross, and how many a block of the exchange?",
+        "A shard crosses n − 1 links. A block for a chip d places on crosses d, and d runs from 1 to n − 1.",
+        "`mean_distance = sum(range(1, n)) / (n - 1)`",
+    ),
+    solution=(
+        "A block crosses n/2 links on average, a shard n − 1; there are n − 1 blocks of V/n² to a shard of V/n: "
+        "n/2 · (n − 1)/n² ÷ (n − 1)/n = 1/2, for every n."
+    ),
+    teaches="ch03-exchange",
+    level=3,
+    minutes=8,
+)
+
+EXERCISES = (Q12, Q13, Q14, Q16)

@@ -30,7 +30,7 @@ Q1 = Exercise(
     hints=(
         "What one chip holds, times the number of chips.",
         "A chip holds d/x rows of f numbers, two bytes each; there are x·y·z chips.",
-        "`answer = 2 * d / x * f * (x * y * z) / 1e6`",
+        "`chip_bytes = 2 * d / x * f`; then all chips, in MB.",
     ),
     solution=lambda d, f, x, y, z: (
         f"{2 * d * f / x / 1e6:.4g} MB on each of {x * y * z} chips: {2 * d * f * y * z / 1e6:.5g} MB, {y * z} copies."
@@ -54,6 +54,7 @@ Q2 = Exercise(
         Mistake("W[D, F_X]", "That gives blocks of 2048 columns: four parts, not eight."),
         Mistake("W[D, F_Y]", "That gives blocks of 4096 columns: two parts, not eight."),
         Mistake("W[D_Y, F_X]", "That cuts both dimensions; D is whole."),
+        Mistake("W[F, D_YX]", "Its first dimension is D, all rows of which are there; the columns, F, are cut."),
         Mistake("W[D_X, F_Y]", "With X below it D would be cut too; each chip has all its rows."),
     ),
     hints=(
@@ -74,7 +75,7 @@ Q3 = Exercise(
     kind="code",
     points=3,
     function="block",
-    stub="def block(place, sizes, axes):\n    answer = ...",
+    stub="def block(place, sizes, axes):\n    return ...",
     cases=(
         {"place": {"X": 1, "Y": 0}, "sizes": {"X": 2, "Y": 2}, "axes": "XY"},
         {"place": {"X": 1, "Y": 0}, "sizes": {"X": 2, "Y": 2}, "axes": "YX"},
@@ -106,7 +107,7 @@ Q3 = Exercise(
     hints=(
         "Read the places like digits of a number, the first-named axis being the leading digit.",
         "Start with 0; for each axis multiply by its size and add the place.",
-        "`for axis in axes: number = number * sizes[axis] + place[axis]`",
+        "`number = 0`, then `for axis in axes:`; what becomes of `number` with each new digit?",
     ),
     solution="number = 0, then number = number · size + place for each axis in the order of the subscripts.",
     teaches="ch03-notation",
@@ -118,19 +119,19 @@ Q3 = Exercise(
         kind="number",
         unit="",
         points=3,
-        inputs={"x": 1, "y": 2, "z": 1},
-        expected=lambda x, y, z: (z * 2 + x) * 4 + y,
+        inputs={"place": {"X": 1, "Y": 2, "Z": 1}, "sizes": {"X": 2, "Y": 4, "Z": 3}, "axes": "ZXY"},
+        expected=(1 * 2 + 1) * 4 + 2,
         rtol=1e-9,
         source="I_ZXY on X=2, Y=4, Z=3, chip (1, 2, 1)",
         mistakes=(
-            Mistake(lambda x, y, z: (y * 2 + x) * 3 + z, "That has the first-named axis fastest; it is the slowest."),
-            Mistake(lambda x, y, z: (x * 4 + y) * 3 + z, "The order of the subscripts counts: Z, then X, then Y."),
-            Mistake(lambda x, y, z: x + y + z, "A step along a slow axis skips as many blocks as the faster ones."),
+            Mistake((2 * 2 + 1) * 3 + 1, "That has the first-named axis fastest; it is the slowest."),
+            Mistake((1 * 4 + 2) * 3 + 1, "The order of the subscripts counts: Z, then X, then Y."),
+            Mistake(1 + 2 + 1, "A step along a slow axis skips as many blocks as the faster ones."),
         ),
         hints=(
             "Read the places like digits of a number, the first-named axis being the leading digit.",
             "Z is the slowest: a step along it skips |X| · |Y| = 8 blocks.",
-            "`(z * 2 + x) * 4 + y`",
+            "`z * 2 + x` is the block after the first two subscripts; Y is the last digit.",
         ),
         solution="(1 · 2 + 1) · 4 + 2 = 14.",
         teaches="ch03-notation",
@@ -156,6 +157,8 @@ Q4 = Exercise(
         Mistake("C[I_Z, K_Y]", "J is summed over and cut: each chip has only its share of every sum."),
         Mistake("C[I_Z, K]{U_X}", "Y cuts K of B, and passes through to C."),
         Mistake("C[I, K_Y]{U_X}", "Z cuts I of A, and passes through to C."),
+        Mistake("C[I, K]{U_X}", "Z cuts I of A and Y cuts K of B: both pass through to C."),
+        Mistake("C[I, K]", "What cuts I and K passes through to C; and J is cut, so sums remain to be added."),
         Mistake("C[I_ZX, K_Y]", "X does not cut the result: it is the axis over which sums remain."),
         Mistake("C[I_Z, K_YX]", "X cuts only J, which is summed over; it cannot cut K of the result by itself."),
     ),

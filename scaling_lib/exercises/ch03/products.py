@@ -44,6 +44,7 @@ Q9 = Exercise(
         Mistake("C[I_X, K]{U_Y}", "That is before the reduce-scatter."),
         Mistake("C[I_XY, K]", "That is possible too, but the question puts it on K."),
         Mistake("C[I_Y, K_X]", "X stays where it was, on I."),
+        Mistake("C[I, K_Y]", "X cuts I of A, and passes through to C."),
     ),
     hints=(
         "First the local product, then the collective.",
@@ -70,21 +71,24 @@ Q10 = Exercise(
     rtol=0.005,
     source="2IJK/(n·peak) = (n - 1)/n · 2IK/(2·link)",
     mistakes=(
-        Mistake(lambda peak, link, n: (n - 1) * peak / link, "That is an all-reduce: a reduce-scatter costs half."),
+        Mistake(
+            lambda peak, link, n: (n - 1) * peak / link,
+            "That is an all-reduce, which costs twice a reduce-scatter; or a line, or one of a ring's two links.",
+        ),
         Mistake(
             lambda peak, link, n: (n - 1) / n * peak / (2 * link),
             "The arithmetic is shared by n chips: each does 2IJK/n.",
         ),
         Mistake(
             lambda peak, link, n: (n - 1) * peak / (4 * link),
-            "bf16 takes two bytes, and a ring has two links: count both.",
+            "Half of it: does a number take two bytes, and a multiply-add two FLOPs?",
         ),
         Mistake(lambda peak, link, n: n * peak / (2 * link), "Close: a chip keeps its own block, so (n − 1)/n moves."),
     ),
     hints=(
         "Set the time of the local product equal to that of the reduce-scatter.",
         "Arithmetic: 2·I·J·K/(n·peak). Reduce-scatter: (n − 1)/n · 2·I·K over two links. I and K cancel.",
-        "`J = (n - 1) * peak / (2 * link)`",
+        "`2 * J / (n * peak) == (n - 1) / n * 2 / (2 * link)`, solved for J.",
     ),
     solution=lambda peak, link, n: (
         f"J = (n − 1) · peak / 2W = {n - 1} · {peak / 1e12:.0f} T / {2 * link / 1e9:.0f} G "
@@ -132,11 +136,15 @@ Q11 = Exercise(
         Mistake(
             lambda b, d, f, n, link: 2 * min(_ways_us(b, d, f, n, link)), "On a ring both directions of a link work."
         ),
+        Mistake(
+            lambda b, d, f, n, link: min(_ways_us(b, d, f, n, link)) * n / (n - 1),
+            "Close: a chip has its own part already, so (n − 1)/n of it moves.",
+        ),
     ),
     hints=(
         "Reduce the result, or gather weights and results: which moves less?",
         "Reduce: 2 · 2BF bytes. Gather both: 2DF + 2BF. A ring moves (n − 1)/n of that over two links.",
-        "`answer = min(4 * b * f, 2 * d * f + 2 * b * f) * (n - 1) / n / (2 * link) * 1e6`",
+        "`nbytes = min(4 * b * f, 2 * d * f + 2 * b * f)`",
     ),
     solution=lambda b, d, f, n, link: "reduce: {:.4g} µs, gather both: {:.4g} µs.".format(*_ways_us(b, d, f, n, link)),
     teaches="ch03-choose",

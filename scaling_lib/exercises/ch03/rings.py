@@ -31,7 +31,7 @@ Q5 = Exercise(
         ),
         Mistake(
             lambda i, j, x, y, link: _gather_us(2 * i * j / y, x, link, 1),
-            "That is a line. On a ring both directions bring shards.",
+            "That is a line, or one direction of a ring. On a ring both directions bring shards.",
         ),
         Mistake(
             lambda i, j, x, y, link: _gather_us(2 * i * j / x / y, x, link, 2),
@@ -44,11 +44,15 @@ Q5 = Exercise(
             lambda i, j, x, y, link: 2 * i * j / y / x / (2 * link) * 1e6,
             "That is one shard. Every chip takes in all the others.",
         ),
+        Mistake(
+            lambda i, j, x, y, link: 2 * i * j / y / (2 * link) * 1e6,
+            "Close: a chip has its own shard already, so (x − 1)/x of V comes in.",
+        ),
     ),
     hints=(
         "Which part of the array do the chips of one ring gather?",
         "V = 2·i·j/y bytes; (x − 1)/x of it comes in over two links.",
-        "`answer = 2 * i * j / y * (x - 1) / x / (2 * link) * 1e6`",
+        "`v = 2 * i * j / y`; then the share that comes in, over two links, in µs.",
     ),
     solution=lambda i, j, x, y, link: (
         f"V = {2 * i * j / y / 1e6:.4g} MB; {x - 1}/{x} of it over two links: "
@@ -80,20 +84,23 @@ Q6 = Exercise(
     kind="code",
     points=4,
     function="all_gather_s",
-    stub="def all_gather_s(nbytes, n, wraps, link, hop):\n    answer = ...",
+    stub="def all_gather_s(nbytes, n, wraps, link, hop):\n    return ...",
     cases=(
         {"nbytes": 33554432, "n": 16, "wraps": True, "link": 45e9, "hop": 1e-6},
         {"nbytes": 33554432, "n": 4, "wraps": False, "link": 45e9, "hop": 1e-6},
         {"nbytes": 256, "n": 4, "wraps": True, "link": 45e9, "hop": 1e-6},
         {"nbytes": 256, "n": 9, "wraps": True, "link": 45e9, "hop": 1e-6},
         {"nbytes": 256, "n": 8, "wraps": False, "link": 45e9, "hop": 1e-6},
+        {"nbytes": 256, "n": 11, "wraps": False, "link": 45e9, "hop": 1e-6},
+        {"nbytes": 1000, "n": 7, "wraps": False, "link": 90e9, "hop": 1e-9},
+        {"nbytes": 256, "n": 6, "wraps": True, "link": 90e9, "hop": 5e-7},
     ),
     draw=lambda rng: {
         "nbytes": 10 ** rng.integers(2, 9),
         "n": rng.integers(2, 24),
         "wraps": bool(rng.integers(0, 2)),
         "link": 1e9 * rng.integers(40, 100),
-        "hop": 1e-6,
+        "hop": rng.choice((5e-7, 1e-6, 2e-6)),
     },
     expected=lambda nbytes, n, wraps, link, hop: max(
         nbytes / n * (n - 1) / (2 if wraps else 1) / link, _hops(n, wraps) * hop
@@ -131,7 +138,7 @@ Q6 = Exercise(
     hints=(
         "Bytes into the chip with the fewest links, and hops from the farthest chip.",
         "(n − 1)/n of the bytes over two links on a ring, one on a line; n // 2 hops or n − 1.",
-        "`return max(nbytes * (n - 1) / n / ways / link, hops * hop)`",
+        "`ways = 2 if wraps else 1`; the hops likewise, and then both times.",
     ),
     solution="max((n − 1)/n · V / (2W), ⌊n/2⌋ hops) on a ring; V/W instead of V/2W and n − 1 hops on a line.",
     teaches="ch03-gather",
@@ -143,8 +150,8 @@ Q6 = Exercise(
         kind="number",
         unit="µs",
         points=4,
-        inputs={"nbytes": 90000, "n": 9},
-        expected=lambda nbytes, n: 4.0,
+        inputs={"nbytes": 90000, "n": 9, "wraps": True, "link": 45e9, "hop": 1e-6},
+        expected=4.0,
         rtol=0.005,
         source="a ring of 9 at 45 GB/s: 8/9 · 90 kB / 90 GB/s = 0.89 µs; 4 hops of 1 µs",
         mistakes=(
@@ -159,7 +166,7 @@ Q6 = Exercise(
         hints=(
             "Bytes, or hops?",
             "Bytes: 8/9 of 90 kB over two links of 45 GB/s. Hops: half-way round, 1 µs each.",
-            "`max(0.89 µs, 4 µs)`",
+            "The bytes take 0.89 µs. How long do the hops take, and which of the two counts?",
         ),
         solution="The bytes take 0.89 µs, the four hops 4 µs: 4 µs.",
         teaches="ch03-gather",
@@ -189,13 +196,17 @@ Q7 = Exercise(
     kind="code",
     points=4,
     function="busiest",
-    stub="def busiest(n, wraps):\n    answer = ...",
+    stub="def busiest(n, wraps):\n    return ...",
     cases=(
         {"n": 8, "wraps": True},
         {"n": 4, "wraps": True},
         {"n": 8, "wraps": False},
         {"n": 5, "wraps": True},
         {"n": 5, "wraps": False},
+        {"n": 6, "wraps": True},
+        {"n": 10, "wraps": True},
+        {"n": 7, "wraps": True},
+        {"n": 13, "wraps": False},
     ),
     draw=lambda rng: {"n": rng.integers(3, 14), "wraps": bool(rng.integers(0, 2))},
     expected=_middle,
@@ -215,6 +226,10 @@ Q7 = Exercise(
             "A line has no second way: its middle link carries all blocks from one half to the other.",
         ),
         Mistake(
+            lambda n, wraps: n * n // (8 if wraps else 4),
+            "On a ring half of the blocks need not be a whole number: one that may go either way is split.",
+        ),
+        Mistake(
             lambda n, wraps: n * n / (8 if wraps else 4),
             "For odd n that is not exact: the halves of a line have (n - 1)/2 and (n + 1)/2 chips.",
         ),
@@ -222,7 +237,7 @@ Q7 = Exercise(
     hints=(
         "On a line: how many blocks must cross the middle?",
         "Line: chips of one half times chips of the other, (n // 2) · (n − n // 2). Ring: half of that, two ways lead.",
-        "`return n * n // 4 / (2 if wraps else 1)`",
+        "`across = (n // 2) * (n - n // 2)`",
     ),
     solution="⌊n²/4⌋ blocks cross the middle of a line; on a ring two links join the halves, so half of that.",
     teaches="ch03-exchange",
@@ -234,7 +249,7 @@ Q7 = Exercise(
         kind="number",
         unit="",
         points=4,
-        inputs={"n": 12},
+        inputs={"n": 12, "wraps": True},
         expected=lambda n: n * n / 8,
         rtol=1e-9,
         source="a ring of 12",
@@ -246,7 +261,7 @@ Q7 = Exercise(
         hints=(
             "How many blocks must go from one half of the ring to the other?",
             "6 · 6 blocks, over the two links that join the halves.",
-            "`answer = 36 / 2`",
+            "`across = 36`; over how many links?",
         ),
         solution="6 · 6 blocks cross, over two links: 18.",
         teaches="ch03-exchange",
