@@ -3,8 +3,17 @@
 X = "  %x = f32[8,4]{1,0} parameter(0)\n"
 
 
+ADD = """
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+"""
+
+
 def module(body, before="", n=8):
-    return f"HloModule m, num_partitions={n}\n\n{before}\nENTRY %main (x: f32[8,4]) -> f32[8,4] {{\n{body}\n}}\n"
+    return f"HloModule m, num_partitions={n}\n{ADD}{before}\nENTRY %main (x: f32[8,4]) -> f32[8,4] {{\n{body}\n}}\n"
 
 
 def loop(start=0, step=1, limit=6, direction="LT", stated=""):

@@ -6,13 +6,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hlo_texts import X, loop, module
+from hlo_texts import X, module
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling_lib import referee
+from scaling_lib.referee import hlo_groups
 from scaling_lib.referee.hlo import collectives_in, flops_in
 from scaling_lib.referee.hlo_groups import axes_of_groups, parse_groups
+from scaling_lib.referee.hlo_module import bits_per_element
 
 DATA = Path(__file__).parent / "data" / "hlo"
 MESH = {"X": 4, "Y": 2}
@@ -44,12 +46,6 @@ def test_a_collective_is_read_with_the_whole_array_of_a_group(op, groups, elemen
     assert tuple(found) == (op, elements, 4 * elements, found.axes, 1)
     assert (found.op, found.elements, found.bytes, found.times) == (op, elements, 4 * elements, 1)
     assert "".join(found.axes) == axes
-
-
-def test_a_permute_counts_what_one_device_sends_along_the_axes_that_change():
-    for pairs, axes in (("{{0,2},{2,4},{4,6},{6,0}}", "X"), ("{{0,1},{1,0}}", "Y"), ("{{0,3},{5,5}}", "XY")):
-        found = one(f"  ROOT %p = f32[8,4]{{1,0}} collective-permute(%x), source_target_pairs={pairs}")
-        assert (found.op, found.elements, "".join(found.axes)) == ("collective-permute", 32, axes)
 
 
 def test_merged_all_reduce_counts_all_its_arrays():
@@ -86,6 +82,23 @@ def test_asynchronous_pairs_count_once():
     )
     (found,) = collectives_in(module(X + calls, before=wrapped), MESH)
     assert (found.op, found.axes, found.elements) == ("reduce-scatter", ("X",), 32)
+
+
+def test_a_ragged_all_to_all_moves_at_most_its_input_from_each_device_of_a_group():
+    found = one(
+        "  %o = f32[16,4]{1,0} parameter(1)\n  %n = s32[4]{0} parameter(2)\n"
+        "  ROOT %a = f32[16,4]{1,0} ragged-all-to-all(%x, %o, %n, %n, %n, %n), replica_groups=[2,4]<=[4,2]T(1,0)"
+    )
+    assert (found.elements, found.bytes, found.axes) == (4 * 32, 4 * 4 * 32, ("X",)) and "at most" in found.note
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"),
+    [("s2", 2), ("u2", 2), ("s4", 4), ("u4", 4), ("f4e2m1fn", 4), ("pred", 8), ("u8", 8), ("f8e4m3fn", 8),
+     ("f8e8m0fnu", 8), ("bf16", 16), ("f16", 16), ("s32", 32), ("f64", 64), ("c64", 64), ("c128", 128), ("token", 0)],
+)  # fmt: skip
+def test_an_element_has_the_bits_its_name_says(dtype, bits):
+    assert bits_per_element(dtype) == bits
 
 
 def test_elements_below_a_byte_are_packed():
@@ -146,29 +159,18 @@ def test_groups_that_lie_along_no_axis_are_named_by_none():
     assert found.axes is None and "no mesh axis" in found.note
 
 
-# Loops.
+def test_groups_written_alike_are_read_once(monkeypatch):
+    read = []
 
+    def counting(text, n_devices):
+        read.append(text)
+        return parse_groups(text, n_devices)
 
-@given(st.integers(-5, 5), st.integers(-4, 4), st.integers(-30, 30), st.sampled_from(["LT", "LE", "GT", "GE", "NE"]))
-def test_a_loop_is_counted_as_it_would_run(start, step, limit, direction):
-    holds = {"LT": int.__lt__, "LE": int.__le__, "GT": int.__gt__, "GE": int.__ge__, "NE": int.__ne__}[direction]
-    i, n = start, 0
-    while holds(i, limit) and n < 100:
-        i, n = i + step, n + 1
-    (found,) = collectives_in(loop(start, step, limit, direction))
-    assert found.times == (n if n < 100 else None)
-
-
-def test_a_stated_trip_count_is_taken_in_both_spellings():
-    for stated in ('{"known_trip_count":{"n":"9"}}', '"{\\"known_trip_count\\":{\\"n\\":\\"9\\"}}"'):
-        (found,) = collectives_in(loop(stated=f", backend_config={stated}"))
-        assert found.times == 9
-
-
-def test_a_loop_with_an_unknown_start_is_marked_not_guessed():
-    text = loop().replace("%zero = s32[] constant(0)", "%f = f32[] constant(3.5)\n  %zero = s32[] convert(%f)")
-    (found,) = collectives_in(text)
-    assert found.times is None and str(found).endswith("× ?")
+    monkeypatch.setattr(hlo_groups, "parse_groups", counting)
+    groups = "[8,512]<=[512,8]T(1,0)"
+    lines = "".join(f"  %r{k} = f32[8,4]{{1,0}} all-reduce(%x), replica_groups={groups}\n" for k in range(500))
+    found = collectives_in(module(X + lines + "  ROOT %y = f32[8,4]{1,0} negate(%x)", n=4096), {"X": 512, "Y": 8})
+    assert [c.axes for c in found] == [("X",)] * 500 and len(read) <= 1
 
 
 # FLOPs.

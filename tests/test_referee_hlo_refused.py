@@ -41,16 +41,33 @@ def test_text_with_a_line_missing_is_refused():
                 collectives_in("\n".join(lines[:k] + lines[k + 1 :]))
 
 
+@pytest.mark.parametrize("name", ["nested_v5e_jax0.12.0.1_libtpu0.0.50.1", "layers_v5e_jax0.7.2_libtpu0.0.23.1",
+                                  "exchange_cpu_jax0.12.0.1", "nested_cpu_jax0.10.2"])  # fmt: skip
+def test_real_text_with_a_line_missing_is_refused_or_read_all_the_same(name):
+    text = (DATA / f"{name}.hlo").read_text()
+    whole, lines = collectives_in(text, MESH), text.splitlines()
+    refused = 0
+    for k in range(len(lines)):
+        try:
+            assert collectives_in("\n".join(lines[:k] + lines[k + 1 :]), MESH) == whole, lines[k]
+        except HloError:
+            refused += 1
+    assert refused > len(lines) / 2
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "empty"),
         ("hello", "starts with 'HloModule'"),
         ("module @jit_f { stablehlo.add }", "StableHLO"),
-        (module("  ROOT %x = f32[8,4]{1,0} parameter(zero)"), "line 5: not an HLO"),
-        (module(X + "  ROOT %y = f32[8,4]{1,0} frobnicate"), "line 6"),
-        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%z), replica_groups={}"), "%z is used"),
-        (module(X + "  ROOT %y = f32[8,4]{1,0} fusion(%x), calls=%gone"), "%gone is called"),
+        (module("  ROOT %x = f32[8,4]{1,0} parameter(zero)"), "line 10: not an HLO"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} frobnicate"), "line 11"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%z), replica_groups={}"), "line 11: %z is used in %main"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} fusion(%x), calls=%gone"), "line 11: .*%gone is called"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={}, to_apply=%gone"), "%gone is called"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} call(%x), to_apply=%main"), "%main calls itself"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} call(%x)"), "call without to_apply="),
         (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={{0,9}}"), "outside the module's 8"),
         (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={{0,1},{1,2}}"), "a device twice"),
         (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups=<weird>"), "no form known"),
@@ -91,7 +108,7 @@ START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather
         (SCATTER, "f32[2,4]", "f32[4,4]", "does not fit groups"),
         (SCATTER, "(%x)", "()", "reduce-scatter of nothing"),
         (PERMUTE, ", source_target_pairs={{0,1}}", "", "without source_target_pairs="),
-        (PERMUTE, "{{0,1}}", "{}", "no pairs of devices"),
+        (PERMUTE, "{{0,1}}", "{{}}", "no pairs of devices"),
         (PERMUTE, "{{0,1}}", "{{0,1},{2}}", "no pairs of devices"),
         (PERMUTE, "{{0,1}}", "{{0,8}}", r"\[8\] name a device outside"),
         (PERMUTE, "ROOT %p", "ROOT %x", "%x is defined twice in %main"),
@@ -111,7 +128,7 @@ def test_a_dot_without_its_dimensions_is_refused():
 
 def test_a_conditional_without_branches_is_refused():
     with pytest.raises(HloError, match="conditional without branch_computations="):
-        collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} conditional(%x, %x), true_computation=%main"))
+        collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} conditional(%x, %x), true_computation=%add"))
 
 
 def test_several_modules_or_entries_in_one_text_are_refused():
@@ -122,6 +139,17 @@ def test_several_modules_or_entries_in_one_text_are_refused():
         collectives_in(one + one[one.index("ENTRY") :].replace("%main", "%other"))
     with pytest.raises(HloError, match="%f is defined twice"):
         collectives_in(module(X + GATHER, before=helper + helper))
+
+
+def test_groups_that_number_replicas_or_partitions_are_refused():
+    reduce = "  ROOT %r = f32[8,4]{1,0} all-reduce(%x), channel_id=1, replica_groups={{0,1},{2,3},{4,5},{6,7}}"
+    for line in (reduce, PERMUTE, GATHER):
+        with pytest.raises(HloError, match=r"line 11: .*of 2 replicas × 4 partitions"):
+            collectives_in(module(X + line).replace("num_partitions=8", "replica_count=2, num_partitions=4"))
+        assert len(collectives_in(module(X + line).replace("num_partitions", "replica_count"))) == 1
+    both = module(X + reduce + ", use_global_device_ids=true")
+    (found,) = collectives_in(both.replace("num_partitions=8", "replica_count=2, num_partitions=4"), MESH)
+    assert found.axes == ("Y",)
 
 
 def test_a_mesh_of_another_size_is_refused():

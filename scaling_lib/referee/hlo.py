@@ -1,12 +1,10 @@
 """Collectives and FLOPs of a compiled program, read from its HLO: what XLA really does, on one device."""
 
 import functools
-import math
 import re
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
+from scaling_lib.referee.hlo_flops import NO_RULE, flops_of, target
 from scaling_lib.referee.hlo_groups import (
     axes_of_groups,
     axes_of_pairs,
@@ -16,7 +14,8 @@ from scaling_lib.referee.hlo_groups import (
     pairs_of,
 )
 from scaling_lib.referee.hlo_loops import visits
-from scaling_lib.referee.hlo_text import HloError, bits_per_element, parse_module
+from scaling_lib.referee.hlo_module import Array, HloError, bits_per_element
+from scaling_lib.referee.hlo_text import parse_module
 from scaling_lib.units import ScalingError
 
 COLLECTIVES = (
@@ -79,7 +78,9 @@ def complete(read):
     def reading(*args, **kwargs):
         try:
             return read(*args, **kwargs)
-        except (AttributeError, IndexError, KeyError, TypeError, RecursionError) as error:
+        except RecursionError:
+            raise HloError("computations call each other too deeply to be followed") from None
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise HloError(f"the HLO text is incomplete: an instruction lacks a part of it ({error})") from error
         except ValueError as error:
             if isinstance(error, ScalingError):  # HloError among them
@@ -107,7 +108,7 @@ def collectives_in(compiled_or_text, mesh=None):
     """Collectives that one device takes part in, in program order, loops multiplied out.
 
     An asynchronous pair counts once. A reduce-scatter that the TPU compiler writes as a custom fusion (an all-reduce
-    and a slice inside) is listed as what it is.
+    and a slice inside) is listed as what it is; so is a permute that the GPU compiler splits into send and recv.
 
     Args:
       compiled_or_text: result of ``jit(f).lower(...).compile()``, or its text, or a report of `compile_for_tpu`.
@@ -117,7 +118,7 @@ def collectives_in(compiled_or_text, mesh=None):
       list of `Collective`.
 
     Raises:
-      HloError: the text is not compiled HLO, or is cut off; the groups do not fit the mesh.
+      HloError: the text is not compiled HLO, or is cut off; the groups do not fit the mesh, or do not number devices.
 
     >>> for c in collectives_in('''HloModule m, num_partitions=8
     ...
@@ -132,8 +133,8 @@ def collectives_in(compiled_or_text, mesh=None):
     found = []
     for visit in visits(module):
         ins, inside = visit.instruction, visit.computation
-        op = ins.opcode.removesuffix("-start")
-        if op not in COLLECTIVES or _is_later_part(inside):
+        op = _op(ins)
+        if op is None or _is_later_part(inside):
             continue
         collective = _collective(op, ins, inside, module, sizes)
         if visit.in_branch:
@@ -146,6 +147,14 @@ def _join(*notes):
     return "; ".join(n for n in notes if n)
 
 
+def _op(ins):
+    """The collective that an instruction is, or None. A send between devices is a permute, its recv a part of that."""
+    if ins.opcode == "send":
+        return None if ins.attr("is_host_transfer") == "true" else "collective-permute"
+    op = ins.opcode.removesuffix("-start")
+    return op if op in COLLECTIVES else None
+
+
 def _is_later_part(computation):
     """A TPU fusion that carries on an asynchronous collective which another fusion started."""
     targets = computation.call_targets
@@ -155,38 +164,72 @@ def _is_later_part(computation):
 
 
 def _collective(op, ins, inside, module, sizes):
+    _check_numbers_devices(ins, module)
+    if not ins.operands:
+        raise HloError(f"line {ins.line}: %{ins.name}: {ins.opcode} of nothing: the text is incomplete")
+    if op == "collective-permute":
+        return _permute(ins, inside, module, sizes)
     arrays = [a for name in ins.operands for a in inside[name].arrays]
-    if not arrays:
-        raise HloError(f"%{ins.name}: {ins.opcode} of nothing: the text is incomplete")
     note = ""
     if inside.name.startswith("all-reduce-scatter"):
         padded, arrays = arrays, [a for p in inside.parameters for a in p.arrays]
         op, note = "reduce-scatter", "XLA's all-reduce-scatter fusion"
         if sum(a.elements for a in padded) != sum(a.elements for a in arrays):
             note += f", padded to {padded[0]}"
-    if op == "collective-permute":
-        arrays = arrays[:1] if len(arrays) == 4 and arrays[-1].dtype == "s32" else arrays  # in-place form
-        groups, group_size = pairs_of(ins, module.n_devices), 1
-        axes = axes_of_pairs(groups, sizes)
-        if _sends_padding(ins, inside, module):
-            note = "rows that padding left on the neighbour"
-    else:
-        groups = groups_of(ins, module.n_devices)
-        group_size = max(len(g) for g in groups)
-        if ins.opcode.removesuffix("-start") in ("all-gather", "reduce-scatter"):
-            check_shapes(ins, arrays, groups)
-        axes = axes_of_groups(groups, sizes)
-        if axes is None and sizes:
-            note = _join(note, f"groups such as {groups[0]} lie along no mesh axis")
+    groups = groups_of(ins, module.n_devices)
+    group_size = max(len(g) for g in groups)
+    if ins.opcode.removesuffix("-start") in ("all-gather", "reduce-scatter"):
+        check_shapes(ins, arrays, groups)
+    axes = axes_of_groups(groups, sizes)
+    if axes is None and sizes:
+        note = _join(note, f"groups such as {list(groups[0])} lie along no mesh axis")
     if op == "ragged-all-to-all":
         arrays, note = arrays[:1], "ragged: at most"
     whole = group_size if op in ("all-gather", "all-to-all", "ragged-all-to-all") else 1
-    elements = whole * sum(a.elements for a in arrays)
-    nbytes = -(-whole * sum(a.elements * bits_per_element(a.dtype) for a in arrays) // 8)
-    dtype = "/".join(dict.fromkeys(a.dtype for a in arrays))
     merged = 1 if op == "all-to-all" else len(arrays)  # its tuple form is one array in pieces
-    pairs = tuple(groups) if op == "collective-permute" else ()
-    return Collective(op, elements, nbytes, axes, 1, dtype, group_size, merged, note, pairs)
+    return _of_arrays(op, arrays, whole, axes=axes, group_size=group_size, arrays=merged, note=note)
+
+
+def _of_arrays(op, moved, whole, **rest):
+    """`Collective` of these arrays, each `whole` times over."""
+    elements = whole * sum(a.elements for a in moved)
+    nbytes = -(-whole * sum(a.elements * bits_per_element(a.dtype) for a in moved) // 8)
+    return Collective(op, elements, nbytes, times=1, dtype="/".join(dict.fromkeys(a.dtype for a in moved)), **rest)
+
+
+def _check_numbers_devices(ins, module):
+    """Refuse groups that number replicas, or partitions, where a module has several of both."""
+    if min(module.n_replicas, module.n_partitions) > 1 and ins.attr("use_global_device_ids") != "true":
+        raise HloError(
+            f"line {ins.line}: %{ins.name}: without use_global_device_ids=true its groups do not number the devices of "
+            f"{module.n_replicas} replicas × {module.n_partitions} partitions; such groups are not read here"
+        )
+
+
+def _permute(ins, inside, module, sizes):
+    pairs, moved = pairs_of(ins, module.n_devices), _sent(ins, inside)
+    note = "rows that padding left on the neighbour" if _sends_padding(ins, inside, module) else ""
+    if not pairs:
+        note = "no pairs: nothing is sent"
+    axes = axes_of_pairs(pairs, sizes)
+    return _of_arrays(
+        "collective-permute", moved, 1 if pairs else 0, axes=axes, arrays=len(moved), note=note, pairs=pairs
+    )
+
+
+def _sent(ins, inside):
+    """Arrays that one device sends: every operand, or in the form that writes in place, slices of the first."""
+    operands = [inside[name] for name in ins.operands]
+    if ins.opcode == "send":  # (array, token)
+        return operands[0].arrays
+    if not any(o.is_tuple for o in operands):
+        return [o.arrays[0] for o in operands]
+    # In place: (from, to, where to read, where to write); the last two are tuples of indices, or of tuples of such.
+    slices = [tuple(int(n) for n in s.split(",")) for s in re.findall(r"\{([\d,]+)\}", ins.needs("slice_sizes"))]
+    buffers = operands[0].arrays if operands[0].is_tuple else operands[0].arrays * len(slices)
+    if len(buffers) != len(slices):
+        raise HloError(f"line {ins.line}: %{ins.name}: {len(slices)} slices of {len(buffers)} arrays")
+    return [Array(a.dtype, dims) for a, dims in zip(buffers, slices, strict=True)]
 
 
 def _sends_padding(ins, inside, module):
@@ -217,6 +260,9 @@ def flops_in(compiled_or_text):
       FlopCount: `.flops`, or None there and the reason in `.not_counted`: a custom call or a loop that hides its work,
       a Fourier transform, a triangular solve, a ragged or scaled dot.
 
+    Raises:
+      HloError: the text is not compiled HLO, or is cut off.
+
     >>> print(flops_in('''HloModule m
     ...
     ... ENTRY %main (x: f32[4,8], w: f32[8,2]) -> f32[4,2] {
@@ -231,97 +277,9 @@ def flops_in(compiled_or_text):
         ins = visit.instruction
         flops = flops_of(ins, visit.computation)
         if flops is None:
-            missing.append(ins.opcode if ins.opcode in _NO_RULE else f"custom call {_target(ins)}")
+            missing.append(ins.opcode if ins.opcode in NO_RULE else f"custom call {target(ins)}")
         elif flops and visit.times is None:
             missing.append("a loop whose count the text does not give")
         else:
             counted += flops * (visit.times or 0)
     return FlopCount(counted, tuple(dict.fromkeys(missing)))
-
-
-# Custom calls that move, mark, sort or wait.
-_NO_FLOPS = {
-    "AllocateBuffer", "AsyncCollectiveDone", "AsyncCollectiveStart", "ConcatBitcast", "LayoutConstraint",
-    "MoveToDevice", "MoveToHost", "PartialReduce", "PinToDevice",
-    "PrepareAsyncCallDone", "PrepareAsyncCallStart", "ResizeDynamic", "SPMDFullToShardShape",
-    "SPMDShardToFullShape", "Sharding", "TopK", "X64Combine", "X64SplitHigh", "X64SplitLow",
-    "annotate_device_placement",
-}  # fmt: skip
-_NO_RULE = {"cholesky", "fft", "ragged-dot", "scaled-dot", "triangular-solve"}  # real work, counted by no rule here
-_GEMMS = ("__onednn$matmul", "__cublas$gemm", "__cublas$lt$matmul", "__cublas$lt$matmul$f8")
-
-
-def flops_of(ins, inside):
-    """FLOPs of one instruction; None where they are not known."""
-    if ins.opcode == "dot":
-        lhs = inside[ins.operands[0]].arrays[0]
-        return 2 * ins.arrays[0].elements * math.prod(lhs.dims[k] for k in _numbers(ins.needs("lhs_contracting_dims")))
-    if ins.opcode == "convolution":
-        return _convolution_flops(ins, inside)
-    if ins.opcode in _NO_RULE:
-        return None
-    if ins.opcode.removesuffix("-start") != "custom-call":
-        return 0
-    target = _target(ins)
-    if target in _GEMMS:
-        return _gemm_flops(ins, inside)
-    return 0 if target in _NO_FLOPS else None
-
-
-def _target(ins):
-    return ins.needs("custom_call_target").strip('"')
-
-
-def _numbers(text):
-    return [int(n) for n in re.findall(r"\d+", text)]
-
-
-def _gemm_flops(ins, inside):
-    """A library call's matrix product: the contracted sizes are in its configuration, or follow from the shapes."""
-    lhs, rhs = (inside[name].arrays[0] for name in ins.operands[:2])
-    out = ins.arrays[0]
-    config = re.search(r'"lhs_contracting_dimensions\\?":\[([^\]]*)\]', ins.attrs)
-    if config:
-        return 2 * out.elements * math.prod(lhs.dims[k] for k in _numbers(config[1]))
-    batch = math.prod(out.dims[:-2])  # [B, M, K] · [B, K, N] -> [B, M, N]: |lhs| |rhs| / |out| = B K²
-    k = math.isqrt(lhs.elements * rhs.elements // (out.elements * batch))
-    return 2 * out.elements * k if k * k * batch * out.elements == lhs.elements * rhs.elements else None
-
-
-def _convolution_flops(ins, inside):
-    """Multiply-adds that meet real input, not padding or the holes of dilation (a TPU's batched dot has many)."""
-    lhs, rhs = (inside[name].arrays[0] for name in ins.operands[:2])
-    out = ins.arrays[0]
-    of_lhs, of_rhs, of_out = re.fullmatch(r"(\w+)_(\w+)->(\w+)", ins.attr("dim_labels")).groups()
-    spatial = sorted(set(of_lhs) - set("bf"))
-    window = _window(ins.attr("window"), len(spatial))
-    met = 1
-    for k, label in enumerate(spatial):
-        n_in, n_out = lhs.dims[of_lhs.index(label)], out.dims[of_out.index(label)]
-        met *= _positions(n_in, n_out, **window[k])
-    groups = int(ins.attr("batch_group_count") or 1)
-    features = rhs.dims[of_rhs.index("i")] * rhs.dims[of_rhs.index("o")]
-    return 2 * met * features * lhs.dims[of_lhs.index("b")] // groups
-
-
-def _window(text, n):
-    """One dict a spatial dimension: size, stride, low padding, dilation of input and kernel."""
-    given = dict(re.findall(r"(\w+)=(\S+)", (text or "").strip("{}")))
-
-    def values(key, default):
-        return given[key].split("x") if key in given else [default] * n
-
-    fields = zip(
-        values("size", "1"), values("stride", "1"), values("pad", "0_0"), values("lhs_dilate", "1"),
-        values("rhs_dilate", "1"), strict=True,
-    )  # fmt: skip
-    return [
-        {"size": int(s), "stride": int(t), "low": int(p.split("_")[0]), "lhs_dilate": int(a), "rhs_dilate": int(b)}
-        for s, t, p, a, b in fields
-    ]
-
-
-def _positions(n_in, n_out, size, stride, low, lhs_dilate, rhs_dilate):
-    """Pairs of output position and kernel position that fall on a real input element."""
-    at = np.arange(n_out)[:, None] * stride - low + np.arange(size)[None, :] * rhs_dilate
-    return int(np.sum((at >= 0) & (at % lhs_dilate == 0) & (at // lhs_dilate < n_in)))

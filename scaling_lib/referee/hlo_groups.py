@@ -4,31 +4,63 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
 from scaling_lib.referee.devices import axis_sizes
-from scaling_lib.referee.hlo_text import HloError
+from scaling_lib.referee.hlo_module import HloError
+
+_SENT_PAIRS = re.compile(r'_xla_send_recv_source_target_pairs="?(\{(?:\{[^{}]*\}|[,\s])*\})')
 
 
 def groups_of(ins, n_devices):
+    """Replica groups of a collective as tuples of device numbers; none of them outside the module, none named twice."""
     mesh = re.search(r"replica_groups=(mesh\[.*?\](?:, device_ids=\(.*?\))? \{.*?\})(?:,|$)", ins.attrs)
     text = mesh[1] if mesh else ins.needs("replica_groups")
+    return _at(ins, _sound_groups, text, n_devices)
+
+
+def pairs_of(ins, n_devices):
+    """(sender, receiver) of each copy that a collective-permute, or a send, makes; empty where nothing is sent."""
+    if ins.opcode != "send":
+        return _at(ins, _sound_pairs, ins.needs("source_target_pairs"), n_devices)
+    sent = _SENT_PAIRS.search(ins.attrs)
+    if not sent:
+        raise HloError(f"line {ins.line}: %{ins.name}: a send between devices that the text does not name")
+    return _at(ins, _sound_pairs, sent[1], n_devices)
+
+
+def _at(ins, read, text, n_devices):
     try:
-        groups = parse_groups(text, n_devices)
+        return read(text, n_devices)
     except HloError as error:
         raise HloError(f"line {ins.line}: %{ins.name}: {error}") from None
+
+
+@lru_cache(maxsize=128)  # a module names the same few groups again and again
+def _sound_groups(text, n_devices):
+    groups = tuple(map(tuple, parse_groups(text, n_devices)))
     devices = [d for g in groups for d in g]
-    _check_devices(ins, devices, n_devices)
+    _check_devices(devices, n_devices)
     if len(set(devices)) < len(devices):
-        raise HloError(f"line {ins.line}: %{ins.name}: groups {text} name a device twice")
+        raise HloError(f"groups {text} name a device twice")
     return groups
 
 
-def _check_devices(ins, devices, n_devices):
+@lru_cache(maxsize=128)
+def _sound_pairs(text, n_devices):
+    if not re.fullmatch(r"\{(\{\d+,\s*\d+\}(,\s*\{\d+,\s*\d+\})*)?\}", text):
+        raise HloError(f"source_target_pairs {text!r} are no pairs of devices")
+    pairs = tuple(tuple(int(d) for d in p.split(",")) for p in re.findall(r"\{(\d+,\s*\d+)\}", text))
+    _check_devices([d for pair in pairs for d in pair], n_devices)
+    return pairs
+
+
+def _check_devices(devices, n_devices):
     outside = [d for d in devices if not 0 <= d < n_devices]
     if outside:
-        raise HloError(f"%{ins.name}: {outside} name a device outside the module's {n_devices}")
+        raise HloError(f"{outside} name a device outside the module's {n_devices}")
 
 
 def check_shapes(ins, operands, groups):
@@ -104,6 +136,9 @@ def _mesh_groups(text):
     for name, n in sizes.items():
         parts = [(int(p), int(k)) for w, p, k in wanted if w == name and p]
         cuts = sorted({1, n, *(p for p, _ in parts), *(p * k for p, k in parts)})
+        if cuts[0] < 1 or cuts[-1] > n or any(after % before for before, after in itertools.pairwise(cuts)):
+            named = ", ".join(f"{name!r}:({p}){k}" for p, k in parts)
+            raise HloError(f"replica groups {text!r}: axis {name!r} of {n} has no sub-axis {named}")
         for before, after in itertools.pairwise(cuts):
             for order, (w, p, k) in enumerate(wanted):
                 if w == name and (not p or int(p) <= before < int(p) * int(k)):
@@ -119,16 +154,8 @@ def _wanted_axes(rest):
     return re.findall(r"'?([\w.-]+)'?(?::\((\d+)\)(\d+))?", rest[rest.rindex("{") + 1 : rest.rindex("}")])
 
 
-def pairs_of(ins, n_devices):
-    text = ins.needs("source_target_pairs")
-    if not re.fullmatch(r"\{\{\d+,\s*\d+\}(,\s*\{\d+,\s*\d+\})*\}", text):
-        raise HloError(f"%{ins.name}: source_target_pairs {text!r} are no pairs of devices")
-    pairs = [tuple(int(d) for d in p.split(",")) for p in re.findall(r"\{(\d+,\s*\d+)\}", text)]
-    _check_devices(ins, [d for pair in pairs for d in pair], n_devices)
-    return pairs
-
-
 def mesh_sizes(mesh, n_devices):
+    """Axis sizes of a jax mesh or a mapping, slowest first, whose product is the program's devices; None for None."""
     if mesh is None:
         return None
     if not isinstance(getattr(mesh, "shape", mesh), Mapping):
@@ -142,19 +169,21 @@ def mesh_sizes(mesh, n_devices):
 
 def axes_of_groups(groups, sizes):
     """Mesh axes, in mesh order, along which these groups lie; None where they lie along none."""
-    if sizes is None:
-        return None
+    return None if sizes is None else _axes(tuple(map(tuple, groups)), tuple(sizes.items()))
+
+
+@lru_cache(maxsize=128)
+def _axes(groups, sizes):
     wanted = {frozenset(g) for g in groups}
-    names = [n for n, size in sizes.items() if size > 1]
-    devices = np.arange(math.prod(sizes.values())).reshape(tuple(sizes.values()))
-    for count in range(len(names) + 1):
-        for axes in itertools.combinations(names, count):
-            last = [k for k, n in enumerate(sizes) if n in axes]
-            first = [k for k in range(len(sizes)) if k not in last]
-            size = math.prod(sizes[n] for n in axes)
-            rows = devices.transpose(first + last).reshape(-1, size)
+    shape = tuple(size for _, size in sizes)
+    devices = np.arange(math.prod(shape)).reshape(shape)
+    split = [k for k, size in enumerate(shape) if size > 1]
+    for count in range(len(split) + 1):
+        for inner in itertools.combinations(split, count):
+            outer = [k for k in range(len(shape)) if k not in inner]
+            rows = devices.transpose(*outer, *inner).reshape(-1, math.prod(shape[k] for k in inner))
             if {frozenset(r) for r in rows.tolist()} == wanted:
-                return axes
+                return tuple(sizes[k][0] for k in inner)
     return None
 
 
@@ -162,8 +191,7 @@ def axes_of_pairs(pairs, sizes):
     """Mesh axes along which senders and receivers differ."""
     if sizes is None:
         return None
-    shape = tuple(sizes.values())
-    moved = np.zeros(len(shape), bool)
-    for source, target in pairs:
-        moved |= np.array(np.unravel_index(source, shape)) != np.array(np.unravel_index(target, shape))
+    devices = np.array(pairs, int).reshape(-1, 2)
+    places = np.array(np.unravel_index(devices, tuple(sizes.values())))  # [axis, pair, sender or receiver]
+    moved = (places[..., 0] != places[..., 1]).any(axis=1)
     return tuple(n for n, m in zip(sizes, moved, strict=True) if m)

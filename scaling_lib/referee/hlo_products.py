@@ -1,7 +1,9 @@
 """Matrix products of a compiled program: how much each computes and how many elements it touches."""
 
-from scaling_lib.referee.hlo import complete, flops_of, hlo_text
+from scaling_lib.referee.hlo import complete, hlo_text
+from scaling_lib.referee.hlo_flops import flops_of
 from scaling_lib.referee.hlo_loops import visits
+from scaling_lib.referee.hlo_module import HloError
 from scaling_lib.referee.hlo_text import parse_module
 
 
@@ -10,6 +12,12 @@ def products_in(compiled_or_text):
     """(FLOPs, elements of operands and result) of every matrix product that one device runs, as often as it runs it.
 
     Where none is left (XLA makes element-wise work of an outer or a dot product), of its largest multiplication.
+
+    Args:
+      compiled_or_text: as in `collectives_in`.
+
+    Raises:
+      HloError: the text is not compiled HLO, or is cut off; a product stands in a loop with a count not in the text.
 
     >>> products_in('''HloModule m
     ...
@@ -24,8 +32,10 @@ def products_in(compiled_or_text):
     for visit in visits(module):
         ins, inside = visit.instruction, visit.computation
         if flops := flops_of(ins, inside):
+            if visit.times is None:
+                raise HloError(f"line {ins.line}: %{ins.name} runs in a loop whose count the text does not give")
             arrays = [inside[name].arrays[0] for name in ins.operands[:2]] + [ins.arrays[0]]
-            found += [(flops, sum(array.elements for array in arrays))] * (visit.times or 1)
+            found += [(flops, sum(array.elements for array in arrays))] * visit.times
     return found or _elementwise(module)
 
 

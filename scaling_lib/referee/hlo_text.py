@@ -1,125 +1,9 @@
 """HLO text (``compiled.as_text()``) read into computations and instructions, of every XLA version the book runs on."""
 
+import graphlib
 import re
-from dataclasses import dataclass, field
-from functools import cached_property
 
-from scaling_lib.units import ScalingError
-
-_BITS = {"pred": 8, "s2": 2, "u2": 2, "s4": 4, "u4": 4, "c64": 64, "c128": 128, "bf16": 16, "token": 0, "opaque": 0}
-
-
-class HloError(ScalingError):
-    """The text is not complete HLO of one compiled module."""
-
-
-@dataclass(frozen=True)
-class Array:
-    """One array of an instruction's result: ``bf16[512,1024]``."""
-
-    dtype: str
-    dims: tuple[int, ...]
-
-    @property
-    def elements(self):
-        n = 1
-        for d in self.dims:
-            n *= d
-        return n
-
-    @property
-    def bytes(self):
-        return -(-self.elements * bits_per_element(self.dtype) // 8)
-
-    def __str__(self):
-        return f"{self.dtype}[{','.join(map(str, self.dims))}]"
-
-
-def bits_per_element(dtype):
-    """Bits of one element of an HLO type.
-
-    >>> bits_per_element("bf16"), bits_per_element("f8e4m3fn"), bits_per_element("s4")
-    (16, 8, 4)
-    """
-    if dtype in _BITS:
-        return _BITS[dtype]
-    digits = re.match(r"[suf](\d+)", dtype)  # s32, u8, f32, f8e5m2, f4e2m1fn
-    if not digits:
-        raise HloError(f"unknown HLO element type {dtype!r}")
-    return int(digits[1])
-
-
-@dataclass(frozen=True)
-class Instruction:
-    name: str
-    opcode: str
-    arrays: tuple[Array, ...]  # the result's leaves: one array, or those of a (nested) tuple
-    operands: tuple[str, ...]
-    argument: str  # what stands between the brackets, as written
-    attrs: str  # everything after them
-    values: dict[str, str]  # the same, by key
-    is_tuple: bool = False
-    line: int = 0
-
-    def attr(self, key):
-        """Value of ``key=``, or None."""
-        return self.values.get(key)
-
-    def needs(self, key):
-        """Value of ``key=``, which XLA writes for every such instruction."""
-        if key not in self.values:
-            raise HloError(f"%{self.name}: {self.opcode} without {key}=: the text is incomplete")
-        return self.values[key]
-
-    def callee(self, key):
-        value = self.attr(key)
-        return value.lstrip("%") if value else None
-
-    def callees(self, key):
-        value = self.attr(key)
-        return tuple(v.strip().lstrip("%") for v in value.strip("{}").split(",")) if value else ()
-
-
-@dataclass
-class Computation:
-    name: str
-    instructions: dict[str, Instruction] = field(default_factory=dict)
-    root: Instruction | None = None
-
-    @cached_property
-    def parameters(self):
-        found = [i for i in self.instructions.values() if i.opcode == "parameter"]
-        return sorted(found, key=lambda i: int(i.argument))
-
-    @cached_property
-    def call_targets(self):
-        """Custom calls made here, by target."""
-        return {i.attr("custom_call_target").strip('"') for i in self.instructions.values() if _is_custom(i)}
-
-    def __getitem__(self, name):
-        try:
-            return self.instructions[name]
-        except KeyError:
-            raise HloError(f"%{name} is used in %{self.name} but not defined there: the text is incomplete") from None
-
-
-@dataclass
-class Module:
-    name: str
-    n_devices: int
-    computations: dict[str, Computation]
-    entry: Computation
-
-    def __getitem__(self, name):
-        try:
-            return self.computations[name]
-        except KeyError:
-            raise HloError(f"computation %{name} is called but not in the text: the text is incomplete") from None
-
-
-def _is_custom(instruction):
-    return instruction.opcode == "custom-call" and instruction.attr("custom_call_target")
-
+from scaling_lib.referee.hlo_module import Array, Computation, HloError, Instruction, Module
 
 _COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.$-]+) (?:\(.*\) -> .* )?\{\s*$")
 _INSTRUCTION = re.compile(r"^(ROOT )?%?([\w.$-]+) = ")
@@ -176,7 +60,9 @@ def parse_module(text):
         raise HloError(f"the text ends inside computation %{current.name}: it was cut off")
     if entry is None:
         raise HloError("no ENTRY computation: the text was cut off")
-    return Module(header[1], _n_devices(lines[start]), computations, entry)
+    _check_calls(computations)
+    replicas, partitions = (_count(lines[start], key) for key in ("replica_count", "num_partitions"))
+    return Module(header[1], replicas, partitions, computations, entry)
 
 
 def _header(lines):
@@ -192,12 +78,33 @@ def _header(lines):
     return start, header
 
 
-def _n_devices(header):
-    def count(key):
-        match = re.search(rf"\b{key}=(\d+)", header)
-        return int(match[1]) if match else 1
+def _count(header, key):
+    match = re.search(rf"\b{key}=(\d+)", header)
+    return int(match[1]) if match else 1
 
-    return count("num_partitions") * count("replica_count")
+
+_CALLS = {
+    "calls", "to_apply", "body", "condition", "true_computation", "false_computation", "branch_computations",
+    "called_computations",
+}  # fmt: skip
+
+
+def _check_calls(computations):
+    """Every computation that is called is in the text, and none calls itself, by itself or through others."""
+    graph = {}
+    for computation in computations.values():
+        called = graph[computation.name] = set()
+        for ins in computation.instructions.values():
+            for name in (name for key in _CALLS & ins.values.keys() for name in ins.callees(key)):
+                if name not in computations:
+                    raise HloError(
+                        f"line {ins.line}: computation %{name} is called but not in the text: lines are missing"
+                    )
+                called.add(name)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        raise HloError(f"computation %{error.args[1][0]} calls itself: it never ends") from None
 
 
 def _check_root(computation, number):
@@ -214,6 +121,11 @@ def _add(computation, statement, number):
         raise HloError(f"line {number}: %{instruction.name} is defined twice in %{computation.name}")
     if is_root and computation.root:
         raise HloError(f"line {number}: a second ROOT in %{computation.name}")
+    for name in instruction.operands:
+        if name not in computation.instructions:
+            raise HloError(
+                f"line {number}: %{name} is used in %{computation.name} but not defined above: lines are missing"
+            )
     computation.instructions[instruction.name] = instruction
     if is_root:
         computation.root = instruction
