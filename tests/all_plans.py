@@ -2,7 +2,7 @@
 
 An array is, for each chip, a box of elements and the parts of the sum that are in it. A step is allowed if the boxes
 say so: to gather they must tile a larger box, to reduce they must be equal and their parts apart, and so on. Times are
-the library's own collectives; permutations are routed here.
+the library's own collectives, their levels one after the other; permutations are routed here.
 """
 
 import collections
@@ -16,13 +16,16 @@ WIDTH = 2  # bytes
 
 
 class Chips:
-    """The chips of a mesh whose axes are the axes of its slice. Boxes count cells of `grain` elements a side."""
+    """The chips of a mesh whose axes are those of its slice, or nodes and the GPUs in each.
+
+    Boxes count cells of `grain` elements a side.
+    """
 
     def __init__(self, mesh, grain):
         self.mesh, self.names, self.grain = mesh, mesh.names, grain
         self.places = list(itertools.product(*(range(n) for n in mesh.shape)))
         self.wraps = [wraps for _, wraps in mesh.hardware.hw_axes.values()]
-        (self.torus,) = mesh.group()
+        self.torus, *self.network = mesh.group()
 
     def nbytes(self, box):
         return WIDTH * volume(box) * self.grain ** len(box)
@@ -40,10 +43,13 @@ class Chips:
         return list(found.values())
 
     def seconds(self, op, axes, nbytes):
-        return getattr(sl, f"{op}_time")(nbytes, self.mesh, [self.names[k] for k in axes]).lower_s
+        time = getattr(sl, f"{op}_time")(nbytes, self.mesh, [self.names[k] for k in axes])
+        return max(sum(time.stages.values()), time.latency_s)
 
     def permutation_s(self, sources, nbytes):
         """Messages along one axis after the other, shortest ways, half-way round half each way."""
+        if self.network:
+            return self._switched_s(sources, nbytes)
         load, far = collections.Counter(), 0
         for target, source in enumerate(sources):
             at, hops = list(self.places[source]), 0
@@ -55,6 +61,14 @@ class Chips:
             far = max(far, hops)
         slowest = max(load.values(), default=0) * nbytes / self.torus.link_bytes_per_s
         return max(slowest, far * self.torus.hop_s)
+
+    def _switched_s(self, sources, nbytes):
+        """Between nodes by the network, else by NVLink: both at once, one message a chip."""
+        (network,) = self.network
+        pairs = [(self.places[i], self.places[j]) for i, j in enumerate(sources) if i != j]
+        used = {network if here[0] != there[0] else self.torus for here, there in pairs}
+        slowest = max((nbytes / level.chip_bytes_per_s for level in used), default=0.0)
+        return max(slowest, sum(level.hop_s for level in used))
 
     def _ways(self, k, start, goal, n):
         if start == goal:

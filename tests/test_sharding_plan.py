@@ -99,7 +99,7 @@ def test_the_same_blocks_on_other_chips_are_one_permutation():
 def random_case(seed):
     """(text, arrays as the independent search takes them, cells, grain, mesh)."""
     rng = random.Random(seed)
-    mesh = rng.choice([FLAT, sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 2)), X=2, Y=2), LINE_OF_FOUR])
+    mesh = rng.choice([FLAT, sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 2)), X=2, Y=2), LINE_OF_FOUR, NODES])
     dims = rng.choice([("IJ", "JK", "IK"), ("IJ", "JK", "KI"), ("IJ", "J", "I"), ("I", "K", "IK")])
     arrays, texts = [], []
     for name, d in zip("ABC", dims, strict=True):
@@ -114,6 +114,8 @@ def random_case(seed):
 
 
 LINE_OF_FOUR = sl.Mesh(sl.TpuSlice("tpu-v4", (2, 2, 1)), X=2, Y=2)
+TWO_SLICES = sl.Mesh(sl.MultiSlice(sl.TpuSlice("tpu-v5e", (2, 2)), n=2), X=2, Y=4)
+NODES = sl.Mesh(sl.GpuCluster("h100", n_gpus=4, node=2), X=2, Y=2)
 
 
 @pytest.mark.parametrize("start", range(0, 200, 20))
@@ -122,6 +124,17 @@ def test_no_plan_is_cheaper_than_the_one_chosen(start):
         text, arrays, cells, grain, mesh = random_case(seed)
         p = plan_matmul(text, {dim: n * grain for dim, n in cells.items()}, mesh)
         assert p.time.in_turn_s == pytest.approx(cheapest(mesh, arrays, cells, grain), rel=1e-9), (seed, text, str(p))
+
+
+@pytest.mark.parametrize(("mesh", "inner"), [(NODES, 450e9), (TWO_SLICES, 2 * 45e9)])
+def test_the_levels_of_one_collective_are_charged_one_after_the_other(mesh, inner):
+    n, outer = mesh.shape[1], mesh.chip.link_bytes_per_s("scaleout" if mesh is NODES else "dcn")
+    C, V = sl.parse_sharding("C[I, K]"), 2 * 4096**2
+    step = sl.Step("all_reduce", (C,), C, ("X", "Y"), time=sl.all_reduce_time(V, mesh, "XY"))
+    assert step.seconds == pytest.approx(2 * (n - 1) / n * V / inner + 2 * (1 / 2) * V / n / outer)
+    assert step.time.lower_s < step.seconds <= step.time.upper_s
+    crossing = sl.Step("permute", (C,), C, ("X", "Y"), time=shuffle_time(V, mesh, np.arange(2 * n)[::-1]))
+    assert crossing.seconds == pytest.approx(V / outer)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from scaling_lib.referee.hlo_products import products_in
 from scaling_lib.referee.refine import prime_mesh
 from scaling_lib.referee.rewrites import jax_dtypes
 from scaling_lib.referee.tpu_compiler import compile_for_tpu
+from scaling_lib.sharding.costs import in_turn_s
 from scaling_lib.sharding.shuffle import shuffle_time
 from scaling_lib.units import bytes_per_element, si
 
@@ -155,7 +156,7 @@ def _price(c, mesh, plan):
         return shuffle_time(nbytes, mesh, needs).lower_s
     if c.axes is None or c.op not in _TIMES:
         return math.nan
-    return _TIMES[c.op](nbytes, mesh, c.axes).lower_s if c.axes else 0.0
+    return in_turn_s(_TIMES[c.op](nbytes, mesh, c.axes)) if c.axes else 0.0
 
 
 def _product_s(plan, text):

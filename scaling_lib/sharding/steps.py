@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from scaling_lib.collectives import CollectiveTime
 from scaling_lib.estimate import TimeBounds
+from scaling_lib.sharding.costs import COLLECTIVES, in_turn_s
 from scaling_lib.sharding.notation import Sharding
 from scaling_lib.sharding.words import named
 from scaling_lib.units import si
@@ -47,8 +48,10 @@ class Step:
 
     @property
     def seconds(self):
-        """How long it takes at best, `time.lower_s`; 0 where it is free."""
-        return 0.0 if self.time is None else self.time.lower_s
+        """How long it takes in turn: a collective's levels one after the other, a permute's at once; 0 where free."""
+        if self.time is None:
+            return 0.0
+        return in_turn_s(self.time) if self.op in COLLECTIVES else self.time.lower_s
 
     def __str__(self):
         return f"{self.what}: {self.amount}"
@@ -85,7 +88,7 @@ class PlanTime(TimeBounds):
     Attributes:
       math_s, memory_s: of the local product.
       network_s: time the busiest mesh axis carries something; `latency_s`: fixed costs of all collectives.
-      in_turn_s: steps one after the other, each as fast as it can be: what plans are ranked by.
+      in_turn_s: steps one after the other, and in a step its levels (`Step.seconds`): what plans are ranked by.
       apart_s: nothing overlaps, not even inside a step.
 
     >>> t = PlanTime(math_s=3.0, memory_s=1.0, network_s=2.0, in_turn_s=5.0, apart_s=6.5)
