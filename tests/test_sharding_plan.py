@@ -96,20 +96,28 @@ def test_the_same_blocks_on_other_chips_are_one_permutation():
 # Cheapest.
 
 
+KINDS = [  # dimensions of the operands and the result, how many cells a dimension has at most
+    *[("IJ", "JK", "IK", 3), ("IJ", "JK", "KI", 3), ("IJ", "J", "I", 3), ("I", "K", "IK", 3)] * 2,
+    ("BI", "BI", "B", 2), ("BIJ", "BJ", "BI", 1), ("IJ", "K", "IK", 1), ("IJ", "JK", "K", 1), ("IL", "IM", "I", 1),
+]  # fmt: skip
+
+
 def random_case(seed):
     """(text, arrays as the independent search takes them, cells, grain, mesh)."""
     rng = random.Random(seed)
     mesh = rng.choice([FLAT, sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 2)), X=2, Y=2), LINE_OF_FOUR, NODES])
-    dims = rng.choice([("IJ", "JK", "IK"), ("IJ", "JK", "KI"), ("IJ", "J", "I"), ("I", "K", "IK")])
+    *dims, most = rng.choice(KINDS)
     arrays, texts = [], []
     for name, d in zip("ABC", dims, strict=True):
-        cut = {dim: [] for dim in d}
+        cut, over = {dim: [] for dim in d}, []
         for axis in rng.sample(mesh.names, len(mesh.names)):
-            cut.get(rng.choice([*d, None]), []).append(axis)
-        arrays.append((tuple(d), {dim: tuple(axes) for dim, axes in cut.items()}))
-        texts.append(f"{name}[" + ", ".join(dim + ("_" + "".join(a) if a else "") for dim, a in cut.items()) + "]")
+            where = rng.choice([*d, *d, None, None, "U" if name != "C" else None])
+            (over if where == "U" else cut.get(where, [])).append(axis)
+        arrays.append((tuple(d), {dim: tuple(axes) for dim, axes in cut.items()}, tuple(over)))
+        text = ", ".join(dim + ("_" + "".join(a) if a else "") for dim, a in cut.items())
+        texts.append(f"{name}[{text}]" + (f"{{U_{''.join(over)}}}" if over else ""))
     text = f"{texts[0]} * {texts[1]} -> {texts[2]}"
-    cells = {dim: rng.choice((8, 16, 24)) for dim in parse_product(text).dims}
+    cells = {dim: rng.choice((8, 16, 24)[:most]) for dim in parse_product(text).dims}
     return text, arrays, cells, rng.choice((1, 16, 256)), mesh
 
 
@@ -269,7 +277,7 @@ def test_each_reason_has_its_sentence(text):
         ({"product": "A[I, J_X] * B[J_X, K]"}, "'->' and the product"),
         ({"product": "A[I, J_X] * B[J_X, K] -> C[I_X, K_X]"}, "axis X shards both I and K of C"),
         ({"product": "A[I, J_Q] * B[J, K] -> C[I, K]"}, "axis 'Q' is unknown"),
-        ({"product": 7}, "the notation looks like"),
+        ({"product": 7}, "a product looks like A"),
         ({"sizes": {"I": 4096, "J": 8192}}, "the size of K is missing"),
         ({"sizes": {"I": 4096, "J": 8191, "K": 4096}}, "8,191 elements of J do not divide"),
         ({"sizes": {"I": 4096, "J": 8192.5, "K": 4096}}, "whole number"),

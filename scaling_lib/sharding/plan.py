@@ -11,8 +11,9 @@ from scaling_lib.hardware import Mesh
 from scaling_lib.sharding.amounts import Amounts
 from scaling_lib.sharding.moves import FREE
 from scaling_lib.sharding.product import Product, parse_operands, parse_product
+from scaling_lib.sharding.reasons import reasons
 from scaling_lib.sharding.search import Search
-from scaling_lib.sharding.steps import PlanTime, Step, plan_time, reasons
+from scaling_lib.sharding.steps import PlanTime, Step, plan_time
 from scaling_lib.units import ScalingError, bytes_per_element, si
 
 N_ALTERNATIVES = 8
@@ -46,7 +47,7 @@ class Plan:
     @cached_property
     def time(self) -> PlanTime:
         """`.lower_s`, `.in_turn_s`, `.upper_s`, `.bound`."""
-        return plan_time(self.steps)
+        return plan_time(self.steps, self.mesh)
 
     @property
     def work(self):
@@ -161,7 +162,7 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
     plain, padding = _padded(product.arrays, _whole_sizes(product, sizes), mesh, pad)
     dtypes = _dtypes(product, dtype)
     search = Search(Amounts(product, plain, mesh, dtypes, compute), use_idle)
-    ranked = search.ranked(None if via is None else parse_operands(via, product, mesh))
+    ranked = search.ranked(None if via is None else parse_operands(via, product.multiplied, mesh))
     if not ranked:
         raise ScalingError(f"via: {via} cannot be multiplied as it is, or its blocks do not divide {plain}")
 
