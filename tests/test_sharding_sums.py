@@ -77,6 +77,13 @@ def test_what_jit_does_is_charged_for_its_sum_too():
     )
 
 
+def test_the_same_collectives_are_not_the_same_if_more_is_summed():
+    p = sl.plan_matmul("A[I, J] * B[K] -> C[I_X, K]", {"I": 4096, "J": 4096, "K": 512}, LINE)
+    chosen = referee.partitioner_choice(p)
+    assert not p.collectives and chosen.collectives == ()
+    assert (chosen.kind == "dearer: repeats work") == (chosen.seconds > 1.02 * p.time.in_turn_s)
+
+
 def test_an_all_reduce_of_which_a_part_is_kept_counts_as_a_reduce_scatter_wherever_it_stands():
     alone = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 512, "J": 512, "K": 512}, MESH, use_idle=False)
     chosen = referee.partitioner_choice(alone)

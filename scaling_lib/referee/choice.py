@@ -36,8 +36,8 @@ CLASSES = {
     "equal": "Other collectives that take as long.",
     "cheaper: part of an axis": "It communicates along a part of a mesh axis, which our notation cannot say.",
     "cheaper: other": "Its steps are cheaper by our model: none that the planner knows.",
-    "dearer: repeats work": "Chips along an axis multiply the same numbers: an operand is gathered over it, or lies "
-    "there in copies that could be cut for free.",
+    "dearer: repeats work": "Chips along an axis multiply (or sum) the same numbers: an operand is gathered over it, "
+    "or lies there in copies that could be cut for free.",
     "dearer: adds everywhere": "It adds up a whole array on every chip; a reduce-scatter sends half as much.",
     "dearer: one axis at a time": "It uses one mesh axis after the other; together they have more links.",
     "dearer: gathers": "It gathers whole arrays where blocks need only change places.",
@@ -118,15 +118,15 @@ def partitioner_choice(plan, topology=None):
         return Choice("not asked")
     text = _compiled(plan) if topology is None else _on_tpu(plan, topology)
     found, ours_s = _collectives(text, plan.mesh.sizes), plan.time.in_turn_s
-    if _counted(found) == _planned(plan):
+    repeats = _repeats(plan, text)
+    if _counted(found) == _planned(plan) and not repeats:
         written = any(c.note == WRITTEN for c in found)
         return Choice("same: all-reduce, then a slice" if written else "same", found, ours_s, ours_s)
     fine = prime_mesh(plan.mesh)
     seconds = _local_s(plan, text) + math.fsum(
         _price(c, fine, plan) for c in _collectives(text, fine.sizes) for _ in range(c.times or 1)
     )
-    flops = sum(n for n, _ in products_in(text))
-    return Choice(_kind(plan, found, seconds, ours_s, flops), found, seconds, ours_s)
+    return Choice(_kind(plan, found, seconds, ours_s, repeats), found, seconds, ours_s)
 
 
 def _collectives(text, sizes):
@@ -191,28 +191,32 @@ def _local_s(plan, text):
     return math.fsum(max(flops / rate, byte_s * elements) for flops, elements in found) + byte_s * sum(map(sum, sums))
 
 
-def _kind(plan, found, seconds, ours_s, flops):
-    """The class of a choice that has other collectives than the plan."""
+def _repeats(plan, text):
+    """Whether a device multiplies more, or sums more before, than in the plan."""
+    product = next(step for step in plan.steps if step.op == "multiply")
+    flops = product.time.math_s * plan.mesh.chip.peak_flops_per_s(plan.work.dtype)
+    summed = sum(step.inputs[0].local_elements(plan.sizes, plan.mesh) for step in plan.steps if step.op == "sum")
+    read = sum(n for n, _ in local_sums(text)) if summed else 0
+    return sum(n for n, _ in products_in(text)) > 1.01 * flops or read > 1.01 * summed
+
+
+def _kind(plan, found, seconds, ours_s, repeats):
+    """The class of a choice that is not the plan itself."""
     if math.isnan(seconds):
         return "unpriced"
     if abs(seconds - ours_s) <= EQUAL * ours_s:
         return "equal"
     if seconds < ours_s:
         return "cheaper: part of an axis" if any(c.axes is None for c in found) else "cheaper: other"
-    return f"dearer: {_why_dearer(plan, found, flops)}"
+    return f"dearer: {'repeats work' if repeats else _why_dearer(plan, found)}"
 
 
-def _why_dearer(plan, found, flops):
-    product = next(step for step in plan.steps if step.op == "multiply")
-    mine = product.time.math_s * plan.mesh.chip.peak_flops_per_s(plan.work.dtype)
+def _why_dearer(plan, found):
     ops, ours = collections.Counter(c.op for c in found), collections.Counter(s.hlo for s in plan.collectives)
-    if flops > 1.01 * mine:
-        return "repeats work"
     if ops["all-reduce"] > ours["all-reduce"] and ours["reduce-scatter"] > ops["reduce-scatter"]:
         return "adds everywhere"
-    if set(ops) == set(ours) and max((len(c.axes or ()) for c in found), default=0) < max(
-        len(s.axes) for s in plan.collectives
-    ):
+    at_once = [max((len(step.axes or ()) for step in steps), default=0) for steps in (found, plan.collectives)]
+    if set(ops) == set(ours) and at_once[0] < at_once[1]:
         return "one axis at a time"
     if ops["all-gather"] > ours["all-gather"]:
         return "gathers"

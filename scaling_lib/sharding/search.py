@@ -112,7 +112,7 @@ class Search:
             edges = self.routes[i].edges(candidate[i])
             first = self.routes[i].graph.states[edges[0].source] if edges else candidate[i]
             steps += [*self._until_summed(self.summed[i], array, first), *self._reshards(self.routes[i], array, edges)]
-        a, b, c = (self._named(array, state) for array, state in zip(self.product.arrays, candidate, strict=True))
+        a, b, c = (self.named(array, state) for array, state in zip(self.product.arrays, candidate, strict=True))
         steps.append(self.amounts.of(Step("multiply", (a, b), c)))
         return tuple(steps + self._reshards(self.routes[2], self.product.c, self.routes[2].edges(candidate[2])[::-1]))
 
@@ -121,13 +121,13 @@ class Search:
         if summed.routes is None:
             return []
         before = summed.before[state]
-        sum_ = Step("sum", (self._named(summed.given, before),), self._named(array, state))
+        sum_ = Step("sum", (self.named(summed.given, before),), self.named(array, state))
         return [*self._reshards(summed.routes, summed.given, summed.routes.edges(before)), self.amounts.of(sum_)]
 
     def _reshards(self, routes, array, edges):
         states, steps = routes.graph.states, []
         for edge in edges:
-            before, after = (self._named(array, states[n]) for n in (edge.source, edge.target))
+            before, after = (self.named(array, states[n]) for n in (edge.source, edge.target))
             step = Step(edge.op, (before,), after, tuple(self.names[axis] for axis in edge.axes))
             if edge.op == "slice" and steps and steps[-1].op == "slice":
                 last = steps.pop()
@@ -135,7 +135,8 @@ class Search:
             steps.append(step)
         return [self.amounts.of(step) for step in steps]
 
-    def _named(self, array, state):
+    def named(self, array, state):
+        """The array cut as in a state."""
         dims, unreduced = state
         return Sharding(
             array.name, array.dims, tuple(tuple(self.names[x] for x in axes) for axes in dims),
