@@ -2,6 +2,8 @@
 
 import collections
 import dataclasses
+import math
+import random
 
 import jax
 import jax.numpy as jnp
@@ -157,6 +159,31 @@ def test_the_cases_on_four_tpus_match_or_are_explained(name, topology):
     assert all(c.bytes == 2 * c.elements and c.dtype == "bf16" for c in kept.collectives)
     assert bool(says) == (name == "case3_scatter_rows" and topology[:3] in ("v5e", "v5p"))
     assert kept.program_hash and PROGRAMS[f"ch03_{name}_{topology.split(':')[0]}"].topology == topology
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_recorded_of_a_case_is_its_work_and_its_arrays(name, topology):
+    p, (_, kept) = case_plan(name), case_from_record(name, topology)
+    (product,) = [step for step in p.steps if step.op == "multiply"]
+    dims = {
+        dim: n
+        for array in product.inputs
+        for dim, n in zip(array.dims, array.local_shape(p.sizes, p.mesh), strict=True)
+    }
+    assert kept.flops.flops == 2 * math.prod(dims.values())
+    held = [array.local_bytes(p.sizes, p.mesh) for array in p.product.arrays]
+    assert (kept.memory.arguments_bytes, kept.memory.outputs_bytes) == (held[0] + held[1], held[2])
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", random.Random(5).sample(sorted(PROGRAMS), 4))
+def test_a_recorded_report_is_what_the_compiler_makes_now(name):
+    made = PROGRAMS[name].compile()
+    kept = report.from_json((report.RECORDED / f"{name}.json").read_text("utf-8"), "")
+    if made.versions != kept.versions:
+        pytest.skip(f"recorded with {kept.versions}")
+    assert report.to_json(made) == report.to_json(kept)
 
 
 @needs_compiler
