@@ -5,7 +5,7 @@ import math
 import operator
 import re
 
-from scaling_lib.referee.hlo import complete, hlo_text
+from scaling_lib.referee.hlo import _is_later_part, complete, hlo_text
 from scaling_lib.referee.hlo_groups import groups_of
 from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_text import parse_module
@@ -16,7 +16,7 @@ _KEEPS_APART = (*_SAME_VALUE, "clamp", "multiply", "add", "broadcast")  # of dif
 
 @complete
 def kept_parts(compiled_or_text):
-    """For each all-reduce in program order, whether its devices keep parts of the sum that differ from each other's.
+    """For each all-reduce that `collectives_in` lists, whether its devices keep parts that differ from each other's.
 
     >>> kept_parts('''HloModule m, num_partitions=2
     ...
@@ -42,6 +42,7 @@ def kept_parts(compiled_or_text):
         for visit in visits(module)
         if visit.instruction.opcode.removesuffix("-start") == "all-reduce"
         and not visit.computation.name.startswith("all-reduce-scatter")
+        and not _is_later_part(visit.computation)
     ]
 
 
