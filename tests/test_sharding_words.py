@@ -90,6 +90,10 @@ def test_the_next_best_plan_is_as_long_or_so_many_times():
         ({"via": "A[I_X, J] * B[J, K_X]"}, r"X cuts I of A but K of B; possible: with A\[I_X, J\] goes B\[J, K\]"),
         ({"via": "A[I, J_X] * B[J, K]"}, r"J is cut over X in A but whole in B; .* with B\[J, K\] goes A\[I"),
         ({"via": "A[I, J]{U_X} * B[J, K]"}, "A is asked to be unreduced over X"),
+        (
+            {"via": "A[I_Y, J_X] * B[J_X, K]", "mesh": FLAT, "use_idle": False},
+            "is cut over Y, which use_idle=False leaves",
+        ),
         ({"via": "A[I, J] * B[J, K] rubbish"}, "nothing should follow here"),
         ({"via": "A[I_X, J] * B[J, K]", "sizes": {**SIZES, "I": 12}}, "12 elements of I do not divide"),
         ({"product": "A[I, J] * B[L, K] -> C[I, K]"}, "the size of L is missing.*A's J and B's L do not meet"),

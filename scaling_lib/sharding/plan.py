@@ -14,7 +14,7 @@ from scaling_lib.sharding.product import Product, parse_operands, parse_product
 from scaling_lib.sharding.reasons import reasons
 from scaling_lib.sharding.search import Search
 from scaling_lib.sharding.steps import PlanTime, Step, plan_time
-from scaling_lib.sharding.via import why_not
+from scaling_lib.sharding.via import check, why_not
 from scaling_lib.sharding.words import named
 from scaling_lib.units import ScalingError, bytes_per_element, si
 
@@ -171,7 +171,7 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
     search = Search(Amounts(product, plain, mesh, dtypes, compute), use_idle)
     asked = None if via is None else parse_operands(via, product.multiplied, mesh)
     for array in asked or ():
-        array.local_shape(plain, mesh)
+        check(array, search)
     ranked = search.ranked(asked)
     if not ranked:
         raise ScalingError(f"via: {why_not(asked, search)}")

@@ -1,6 +1,15 @@
 """Operands that cannot be multiplied as they were asked to be: why, and what would do."""
 
 from scaling_lib.sharding.words import named
+from scaling_lib.units import ScalingError
+
+
+def check(array, search):
+    """Refuse an operand whose blocks do not divide, or that names an axis which is to stay idle."""
+    array.local_shape(search.sizes, search.mesh)
+    idle = [axis for axis in array.used if axis not in search.names and search.mesh.sizes[axis] > 1]
+    if idle:
+        raise ScalingError(f"via: {array} is cut over {named(idle)}, which use_idle=False leaves idle")
 
 
 def why_not(operands, search):
@@ -29,7 +38,7 @@ def why_not(operands, search):
         if array.unreduced
     ]
     fits = "; ".join(filter(None, (_partner(search, i, array) for i, array in enumerate((a, b)))))
-    why = "; ".join(faults) or "an axis is left idle that one of them names"
+    why = "; ".join(faults)
     possible = f"possible: {fits}" if fits else "neither of them goes with anything"
     return f"{a} and {b} cannot be multiplied as they are: {why}; {possible}"
 
