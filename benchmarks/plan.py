@@ -20,6 +20,7 @@ PRODUCTS = (
     "A[I_XY, J] * B[J_Y, K_X] -> C[I_YX, K]",
     "A[B_X, I, J_Y] * B[B, J_Y, K] -> C[B, I_Y, K_X]",
     "A[I, J_X, L_Y] * B[J_Y, L_X, K] -> C[I, K]{U_X}",
+    "A[B, I, L_Y, J_X] * B[B, J, K_X] -> C[B, I, K_X]",
 )
 MESHES = {
     "v5e 2x4 as 2 axes": lambda: sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=2, Y=4),

@@ -1,8 +1,9 @@
 """Every plan for a sharded product on a few chips, found by what each chip holds. Shares no code with the planner.
 
 An array is, for each chip, a box of elements and the parts of the sum that are in it. A step is allowed if the boxes
-say so: to gather they must tile a larger box, to reduce they must be equal and their parts apart, and so on. Times are
-the library's own collectives; permutations are routed here.
+say so: to gather they must tile a larger box, to reduce they must be equal and their parts apart, and so on. What one
+operand has alone may be summed by each chip after any steps whatever, at the price of reading and writing. Times are
+the library's own collectives, their levels one after the other; permutations are routed here.
 """
 
 import collections
@@ -16,13 +17,16 @@ WIDTH = 2  # bytes
 
 
 class Chips:
-    """The chips of a mesh whose axes are the axes of its slice. Boxes count cells of `grain` elements a side."""
+    """The chips of a mesh whose axes are those of its slice, or nodes and the GPUs in each.
+
+    Boxes count cells of `grain` elements a side.
+    """
 
     def __init__(self, mesh, grain):
         self.mesh, self.names, self.grain = mesh, mesh.names, grain
         self.places = list(itertools.product(*(range(n) for n in mesh.shape)))
         self.wraps = [wraps for _, wraps in mesh.hardware.hw_axes.values()]
-        (self.torus,) = mesh.group()
+        self.torus, *self.network = mesh.group()
 
     def nbytes(self, box):
         return WIDTH * volume(box) * self.grain ** len(box)
@@ -40,10 +44,13 @@ class Chips:
         return list(found.values())
 
     def seconds(self, op, axes, nbytes):
-        return getattr(sl, f"{op}_time")(nbytes, self.mesh, [self.names[k] for k in axes]).lower_s
+        time = getattr(sl, f"{op}_time")(nbytes, self.mesh, [self.names[k] for k in axes])
+        return max(sum(time.stages.values()), time.latency_s)
 
     def permutation_s(self, sources, nbytes):
         """Messages along one axis after the other, shortest ways, half-way round half each way."""
+        if self.network:
+            return self._switched_s(sources, nbytes)
         load, far = collections.Counter(), 0
         for target, source in enumerate(sources):
             at, hops = list(self.places[source]), 0
@@ -55,6 +62,14 @@ class Chips:
             far = max(far, hops)
         slowest = max(load.values(), default=0) * nbytes / self.torus.link_bytes_per_s
         return max(slowest, far * self.torus.hop_s)
+
+    def _switched_s(self, sources, nbytes):
+        """Between nodes by the network, else by NVLink: both at once, one message a chip."""
+        (network,) = self.network
+        pairs = [(self.places[i], self.places[j]) for i, j in enumerate(sources) if i != j]
+        used = {network if here[0] != there[0] else self.torus for here, there in pairs}
+        slowest = max((nbytes / level.chip_bytes_per_s for level in used), default=0.0)
+        return max(slowest, sum(level.hop_s for level in used))
 
     def _ways(self, k, start, goal, n):
         if start == goal:
@@ -208,9 +223,11 @@ def _cheapest_pairing(chips, state, after):
     return best
 
 
-def shortest(chips, start, whole, goal=None):
-    """{state: seconds} of all states that can be reached; the seconds of one if a goal is given."""
-    found, queue, count = {}, [(0.0, 0, start)], itertools.count(1)
+def shortest(chips, starts, whole, goal=None):
+    """{state: seconds} of all that can be reached from {state: seconds}; the seconds of one if a goal is given."""
+    count = itertools.count()
+    found, queue = {}, [(seconds, next(count), start) for start, seconds in starts.items()]
+    heapq.heapify(queue)
     while queue:
         seconds, _, state = heapq.heappop(queue)
         if state in found:
@@ -229,43 +246,80 @@ def cheapest(mesh, arrays, cells, grain):
 
     Args:
       mesh: a `Mesh` whose axes are those of its slice.
-      arrays: for a, b, c: (names of the dimensions, {dimension: axes}).
+      arrays: for a, b, c: (names of the dimensions, {dimension: axes}, axes it is unreduced over).
       cells: {dimension: cells}, of `grain` elements each.
     """
     chips = Chips(mesh, grain)
-    number = {name: k for k, name in enumerate(mesh.names)}
-    summed = [dim for dim in cells if dim not in arrays[2][0]]
-    boxes = [tuple((0, cells[dim]) for dim in dims) for dims, _ in arrays]
-    a, b, goal = (
-        spread(chips, box, tuple(tuple(number[x] for x in cut.get(dim, ())) for dim in dims), frozenset("all"))
-        for box, (dims, cut) in zip(boxes, arrays, strict=True)
-    )
-    every = frozenset(itertools.product(*(range(cells[dim]) for dim in summed)))
-    goal = tuple((box, every) for box, _ in goal)
-    reach_a, reach_b = shortest(chips, a, boxes[0]), shortest(chips, b, boxes[1])
-    starts = collections.defaultdict(lambda: math.inf)
-    for (x, sx), (y, sy) in itertools.product(reach_a.items(), reach_b.items()):
-        z = _multiplied(x, y, [dims for dims, _ in arrays], summed)
+    starts = [_given(chips, array, cells) for array in arrays]
+    dims = [array[0] for array in arrays]
+    alone = [[dim for dim in dims[i] if dim not in dims[1 - i] + dims[2]] for i in (0, 1)]
+    left = [tuple(dim for dim in dims[i] if dim not in alone[i]) for i in (0, 1)]
+    both = [dim for dim in left[0] if dim not in dims[2]]
+    reach = [_reach(chips, starts[i], dims[i], alone[i], cells) for i in (0, 1)]
+    ends = collections.defaultdict(lambda: math.inf)
+    for (x, sx), (y, sy) in itertools.product(*(found.items() for found in reach)):
+        z = _multiplied(x, y, [*left, dims[2]], both)
         if z is not None:
-            seconds = sx + sy + _local_s(chips, x[0][0], y[0][0], z[0][0], [dims for dims, _ in arrays])
-            starts[z] = min(starts[z], seconds)
-    best = math.inf
-    for z, seconds in sorted(starts.items(), key=lambda item: item[1]):
-        if seconds < best:
-            best = min(best, seconds + shortest(chips, z, boxes[2], goal))
-    return best
+            seconds = sx + sy + _local_s(chips, x[0][0], y[0][0], z[0][0], left)
+            ends[z] = min(ends[z], seconds)
+    every = frozenset(
+        itertools.product(
+            itertools.product(*(range(cells[dim]) for dim in both)),
+            *(_parts(start, gone, cells) for start, gone in zip(starts[:2], alone, strict=True)),
+        )
+    )
+    goal = tuple((box, every) for box, _ in starts[2])
+    return shortest(chips, ends, _whole(dims[2], cells), goal)
+
+
+def _whole(dims, cells):
+    return tuple((0, cells[dim]) for dim in dims)
+
+
+def _given(chips, array, cells):
+    """An array as it is given: along axes that it is unreduced over, every chip has a part of its own."""
+    dims, cut, over = array
+    number = {name: k for k, name in enumerate(chips.names)}
+    axes = tuple(tuple(number[x] for x in cut.get(dim, ())) for dim in dims)
+    parts = [frozenset([tuple(place[number[x]] for x in over)]) for place in chips.places]
+    boxes = spread(chips, _whole(dims, cells), axes, None)
+    return tuple((box, own) for (box, _), own in zip(boxes, parts, strict=True))
+
+
+def _parts(state, gone, cells):
+    """All parts of an operand's sums: those that chips were given, times what is summed of it alone."""
+    given = frozenset().union(*(parts for _, parts in state))
+    return set(itertools.product(given, itertools.product(*(range(cells[dim]) for dim in gone))))
+
+
+def _reach(chips, start, dims, gone, cells):
+    """{state: seconds} of all that one operand can become, summed over the dimensions that it has alone."""
+    summed = {}
+    for state, seconds in (shortest(chips, {start: 0.0}, _whole(dims, cells)) if gone else {start: 0.0}).items():
+        after = tuple(_summed(box, parts, dims, gone) for box, parts in state)
+        moved = chips.nbytes(state[0][0]) + chips.nbytes(after[0][0]) if gone else 0.0
+        seconds += moved / chips.mesh.chip.hbm_bytes_per_s
+        summed[after] = min(seconds, summed.get(after, math.inf))
+    return shortest(chips, summed, _whole([dim for dim in dims if dim not in gone], cells))
+
+
+def _summed(box, parts, dims, gone):
+    """What one chip has left of its box, and the parts that it then has of each sum."""
+    kept = tuple(side for dim, side in zip(dims, box, strict=True) if dim not in gone)
+    over = itertools.product(*(range(*side) for dim, side in zip(dims, box, strict=True) if dim in gone))
+    return kept, frozenset(itertools.product(parts, over))
 
 
 def _multiplied(x, y, dims, summed):
     """What chips have after multiplying what they hold; None where what one holds does not fit."""
     z = []
-    for (box_x, _), (box_y, _) in zip(x, y, strict=True):
+    for (box_x, px), (box_y, py) in zip(x, y, strict=True):
         at = dict(zip(dims[0], box_x, strict=True))
         for dim, side in zip(dims[1], box_y, strict=True):
             if at.setdefault(dim, side) != side:
                 return None
-        parts = frozenset(itertools.product(*(range(*at[dim]) for dim in summed)))
-        z.append((tuple(at[dim] for dim in dims[2]), parts))
+        over = itertools.product(*(range(*at[dim]) for dim in summed))
+        z.append((tuple(at[dim] for dim in dims[2]), frozenset(itertools.product(over, px, py))))
     return tuple(z)
 
 

@@ -88,6 +88,8 @@ def test_a_gathered_operand_shows_what_comes_in():
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(sl.ScalingError, match="two can be drawn"):
         plotting.sharded_arrays(["A[I]"], {"X": 2})
+    with pytest.raises(sl.ScalingError, match=r"B\[J\] has 1 dimensions; two can be drawn"):
+        plotting.product_drawing(plan("A[I, J] * B[J, K] -> C[I, J]"))
     with pytest.raises(sl.ScalingError, match="up to 16"):
         plotting.sharded_arrays(["A[I_X, J]"], {"X": 32})
     with pytest.raises(sl.ScalingError, match="possible are all-gather"):

@@ -2,6 +2,8 @@
 
 import collections
 import dataclasses
+import math
+import random
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,7 @@ import pytest
 
 import scaling_lib as sl
 from scaling_lib import referee
-from scaling_lib.referee import report, rewrites, sharded
+from scaling_lib.referee import choice, report, rewrites, sharded
 from scaling_lib.referee.cases import CASES, TOPOLOGIES, case_plan
 from scaling_lib.referee.hlo import Collective
 from scaling_lib.referee.hlo_products import products_in
@@ -38,7 +40,8 @@ def test_the_cases_of_the_chapter_are_verified_on_eight_devices(name):
 def test_a_large_product_is_run_small_and_compiled_as_it_is():
     found = referee.verify(plan(sizes={"I": 8192, "J": 8192, "K": 8192}), choice=False)
     assert found.ok and max(found.ran.values()) < 100 and found.predicted[0].elements == 8192 * 8192
-    assert "equal to the dense product at I=" in found.report
+    assert "numbers: equal to the dense product (tried small, at I=" in found.report
+    assert "numbers: equal to the dense product at I=64, J=128, K=32" in referee.verify(plan(), choice=False).report
 
 
 def test_a_padded_product_is_verified_at_its_padded_sizes():
@@ -158,6 +161,31 @@ def test_the_cases_on_four_tpus_match_or_are_explained(name, topology):
     assert kept.program_hash and PROGRAMS[f"ch03_{name}_{topology.split(':')[0]}"].topology == topology
 
 
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_recorded_of_a_case_is_its_work_and_its_arrays(name, topology):
+    p, (_, kept) = case_plan(name), case_from_record(name, topology)
+    (product,) = [step for step in p.steps if step.op == "multiply"]
+    dims = {
+        dim: n
+        for array in product.inputs
+        for dim, n in zip(array.dims, array.local_shape(p.sizes, p.mesh), strict=True)
+    }
+    assert kept.flops.flops == 2 * math.prod(dims.values())
+    held = [array.local_bytes(p.sizes, p.mesh) for array in p.product.arrays]
+    assert (kept.memory.arguments_bytes, kept.memory.outputs_bytes) == (held[0] + held[1], held[2])
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", random.Random(5).sample(sorted(PROGRAMS), 4))
+def test_a_recorded_report_is_what_the_compiler_makes_now(name):
+    made = PROGRAMS[name].compile()
+    kept = report.from_json((report.RECORDED / f"{name}.json").read_text("utf-8"), "")
+    if made.versions != kept.versions:
+        pytest.skip(f"recorded with {kept.versions}")
+    assert report.to_json(made) == report.to_json(kept)
+
+
 @needs_compiler
 @pytest.mark.parametrize(
     ("name", "topology"), [("case2_gather", "v5e:4x2"), ("case3_scatter_rows", "v5e:4x2"), ("both_axes", "v5p:2x2x2")]
@@ -195,19 +223,25 @@ REWRITES = [  # predicted, compiled, words
     ([SCATTER], [compiled("all-reduce", ("X",), 64)], "keeps its part"),
     ([SCATTER], [compiled("reduce-scatter", ("X",), 64), PADDING], "whole tiles"),
     ([GATHER, GATHER], [compiled("all-gather", ("X",), 128, arrays=2)], "2 times all-gather over X merged into one"),
+    ([GATHER, SCATTER], [compiled("all-reduce", ("X",), 128, arrays=2)],
+     "all-gather and reduce-scatter over X merged into one all-reduce of 128"),
     ([Wanted("all-reduce", ("X", "Y"), 64)], [compiled("all-reduce", ("X",), 64), compiled("all-reduce", ("Y",), 64)],
      "one over each axis in turn"),
     ([GATHER], [compiled("collective-permute", ("X",), 16)] * 3, "3 permutes round the ring"),
     ([SCATTER], [compiled("collective-permute", ("X",), 8)] * 6, "6 permutes round the ring"),
-    ([ADD], [compiled("all-reduce", ("X",), 16)], "what is sliced later is sliced first"),
+    ([ADD], [compiled("all-reduce", ("X",), 32)], "what is sliced later is sliced first"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("predicted", "found", "words"), REWRITES)
 def test_a_rewrite_of_xla_is_recognised_and_said(predicted, found, words):
     missing, surplus = rewrites.difference(predicted, rewrites.seen(found))
-    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2})
+    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2}, {"Y"})
     assert not missing and not surplus and len(says) == 1 and words in says[0]
+
+
+def test_nothing_is_sliced_first_that_the_plan_does_not_slice():
+    assert not explained([ADD], [Wanted("all-reduce", ("X",), 32)], (), {"X": 4, "Y": 2})[2]
 
 
 @pytest.mark.parametrize(
@@ -220,12 +254,52 @@ def test_a_rewrite_of_xla_is_recognised_and_said(predicted, found, words):
         ([GATHER, GATHER], [compiled("all-gather", ("X",), 96, arrays=2)]),
         ([], [compiled("collective-permute", ("X",), 8)]),
         ([SCATTER], []),
+        ([Wanted("reduce-scatter", ("X",), 2**20)], [compiled("all-reduce", ("X",), 4)]),
+        ([GATHER], [compiled("all-reduce", ("X",), 1)]),
+        ([Wanted("all-reduce", ("X",), 6)], [compiled("all-reduce", ("X",), 2)]),
+        ([ADD], [compiled("all-reduce", ("X",), 16)]),  # X itself is no axis by which it could be cut first
+        ([Wanted("all-reduce", ("X", "Y"), 64)], [compiled("all-reduce", ("X",), 64)]),
     ],
 )
 def test_what_no_rewrite_explains_is_left_standing(predicted, found):
     missing, surplus = rewrites.difference(predicted, rewrites.seen(found))
-    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2})
+    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2}, {"X", "Y"})
     assert (missing or surplus) and not says
+
+
+def test_bytes_of_another_width_on_the_wire_are_caught(monkeypatch):
+    name, topology = "case3_all_reduce", "v5e:4x2"
+    _, kept = case_from_record(name, topology)
+    for scale in (1, 2):
+        sent = tuple(dataclasses.replace(c, bytes=scale * c.bytes) for c in kept.collectives)
+        monkeypatch.setattr(rewrites, "compile_for_tpu", lambda *_, **__: dataclasses.replace(kept, collectives=sent))  # noqa: B023
+        found = referee.on_tpu(case_plan(name), topology)
+        assert found.ok == (scale == 1) and ("bytes on the wire are not" in str(found)) == (scale == 2)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"), [(1.019, "equal"), (1.021, "dearer"), (0.981, "equal"), (0.979, "cheaper")]
+)
+def test_times_that_differ_by_less_than_two_percent_are_equal(ratio, verdict):
+    assert choice._kind(case_plan("case1"), (), ratio * 1e-3, 1e-3, False).split(":")[0] == verdict
+
+
+def test_jit_makes_a_collective_matmul_of_a_large_product(monkeypatch):
+    monkeypatch.setattr(referee.tpu_compiler, "why_no_compiler", lambda: "libtpu is not installed")
+    spec, shapes = (
+        jax.sharding.PartitionSpec,
+        [jax.ShapeDtypeStruct(s, "bfloat16") for s in ((4096, 8192), (8192, 4096))],
+    )
+    found = referee.compile_for_tpu(
+        referee.programs.partitioned_matmul, *shapes, topology="v5e:4x2", mesh={"X": 8},
+        in_shardings=(spec(None, "X"), spec("X")), out_shardings=spec(None, "X"),
+    )  # fmt: skip
+    assert found.recorded and {c.op for c in found.collectives} == {"collective-permute"}
+    assert {c.elements for c in found.collectives} == {
+        4096 * 4096 // 8
+    } and found.flops.flops == 2 * 4096 * 8192 * 4096 // 8
+    sent = sum(c.times for c in found.collectives)
+    assert 7 <= sent <= 9, "each of seven other blocks comes by once, a few twice"
 
 
 def test_a_recipe_is_plain_data():

@@ -93,6 +93,9 @@ REFUSED = [  # text, what is said, the character pointed at
     ("", "the name of an array", 0),
     ("  \n", "the name of an array", 3),
     ("I_X, J", r"'\['", 3),
+    ("A[Iₓ, J]", "axes stand behind an underscore: I_X", 3),
+    ("A[α]", "names are of ASCII letters and digits", 2),
+    ("A[I_α]", "names are of ASCII letters and digits", 4),
 ]
 
 
@@ -162,6 +165,57 @@ def test_a_missing_size_is_pointed_at():
     assert caught.value.at == 7
 
 
+@pytest.mark.parametrize(("dim", "meant"), [("IX", "I_X"), ("IXY", "I_XY"), ("Idata", "I_{data}"), ("K", "")])
+def test_a_forgotten_underscore_is_guessed(dim, meant):
+    mesh = {**MESH, "data": 2}
+    for call in (lambda: parse_sharding(f"A[{dim}, J]").local_shape({"I": 24, "J": 48}, mesh),):
+        with pytest.raises(NotationError, match=f"the size of {dim} is missing") as caught:
+            call()
+        assert (f"is {meant} meant?" in str(caught.value)) == bool(meant)
+
+
+@pytest.mark.parametrize(
+    ("chip", "says"),
+    [
+        ({"X": 9, "Y": 0}, "X is 9: possible are 0 to 3"),
+        ({"X": 0, "Y": -1}, "Y is -1: possible are 0 to 1"),
+        ({"X": 1.0, "Y": 0}, "X is 1.0: possible are 0 to 3"),
+        ({"X": True, "Y": 0}, "X is True"),
+        ({"Y": 0}, "its place along X is missing: possible are 0 to 3"),
+        ({}, "its place along X is missing"),
+        ((0, 1), "give its place along each axis"),
+    ],
+)
+def test_a_place_that_is_not_on_the_mesh_is_refused(chip, says):
+    with pytest.raises(sl.ScalingError, match=says):
+        parse_sharding("A[I_XY]").block(chip, {"X": 4, "Y": 2})
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda: sl.Sharding("A", ("I", "I"), (("X",), ())), "dimension I stands twice"),
+        (lambda: sl.Sharding("A", ("I", "J"), (("X",), ("X",))), "axis X shards both I and J"),
+        (lambda: parse_sharding("A[I, J]").cut_as((("X",), ("X",))), "axis X shards both"),
+        (lambda: parse_sharding("A[I, J]").cut_as((("X",), ()), ("X",)), "is unreduced too"),
+        (lambda: parse_sharding("A[I, J]").cut_as(("XY", "")), "give a tuple of mesh axes for each"),
+        (lambda: sl.Sharding("A", ("I", "J", "K"), ((), ())), "A has dimensions I, J, K, got"),
+    ],
+)
+def test_no_array_is_made_that_cannot_be_written(made, says):
+    with pytest.raises(sl.ScalingError, match=says):
+        made()
+
+
+def test_padding_of_arrays_is_masked_and_sentences_are_of_single_sizes():
+    s, sizes = parse_sharding("A[I_X]"), {"I": np.array([8, -3, 5.5, 9])}
+    found = s.padding(sizes, {"X": 4})["I"]
+    assert found.filled(-1).tolist() == [0, -1, -1, 3]
+    with pytest.raises(sl.ScalingError, match="I is an array; a description is of one size"):
+        s.describe(sizes, {"X": 4})
+    assert type(s.local_shape({"I": np.int64(16)}, {"X": np.int32(4)})[0]) is int
+
+
 def test_arrays_of_sizes_are_masked_where_they_are_illegal():
     s = parse_sharding("A[I_X, J]")
     found = s.local_bytes({"I": np.array([8, 10, -1, 4.5, 400]), "J": 3}, MESH, "f32")
@@ -223,7 +277,7 @@ def test_padding_is_said():
 @pytest.mark.parametrize(
     ("text", "says", "at"),
     [
-        ("A[I, J] * B[J, K]", "'->' and the product", 17),
+        ("A[I, J] * B[J, K]", "'->' and the product.*a product looks like A", 17),
         ("A[I, J] -> C[I]", r"'\*' and the second array", 8),
         ("A[I, J] * B[J, K] -> C[I, M]", "no operand has dimension M: possible are I, J, K", 26),
         ("A[I, J] * A[J, K] -> C[I, K]", "two arrays are named A", 10),

@@ -77,7 +77,7 @@ def product_drawing(plan, chip=None):
     'Chip (1, 0) holds 1/4 of A and 1/4 of B; 3/4 of B come in over X'
     """
     mesh = plan.mesh.sizes
-    _drawable(plan.product.arrays, mesh)
+    _drawable((*plan.product.arrays, *plan.product.multiplied.arrays), mesh)
     chip = chip or {axis: int(i == 0) for i, axis in enumerate(mesh)}
     step = next(s for s in plan.steps if s.op == "multiply")
     (a, b), partial, c = step.inputs, step.output, plan.product.c

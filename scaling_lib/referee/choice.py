@@ -3,42 +3,42 @@
 import collections
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
-from scaling_lib import collectives as times
 from scaling_lib.referee import sharded
 from scaling_lib.referee.devices import make_mesh
 from scaling_lib.referee.hlo import Collective, collectives_in
 from scaling_lib.referee.hlo_products import products_in
+from scaling_lib.referee.kept_parts import kept_parts
+from scaling_lib.referee.local_sums import local_sums
 from scaling_lib.referee.refine import prime_mesh
 from scaling_lib.referee.rewrites import jax_dtypes
 from scaling_lib.referee.tpu_compiler import compile_for_tpu
+from scaling_lib.sharding.costs import COLLECTIVES, in_turn_s
 from scaling_lib.sharding.shuffle import shuffle_time
 from scaling_lib.units import bytes_per_element, si
 
 EQUAL = 0.02  # plans whose times differ by less are called equal
 FAST_COMPILE = {"xla_backend_optimization_level": 0}  # of the machine code: collectives are the same
-_TIMES = {
-    "all-gather": times.all_gather_time,
-    "reduce-scatter": times.reduce_scatter_time,
-    "all-reduce": times.all_reduce_time,
-    "all-to-all": times.all_to_all_time,
-}
+WRITTEN = "written as an all-reduce and a slice"
 
+# Of what XLA compiles for CPU devices; the record counts what it compiles for TPUs apart (`tpu_kind`).
+# An all-reduce of which each device keeps its own part counts as the reduce-scatter it stands for, alone or in a row.
 CLASSES = {
     "same": "The same collectives.",
-    "same: all-reduce, then a slice": "The partitioner writes a reduce-scatter as an all-reduce of which each device "
-    "keeps its part; the TPU compiler turns that into a reduce-scatter, the CPU's does not.",
+    "same: all-reduce, then a slice": "The same collectives, a reduce-scatter written as an all-reduce of which each "
+    "device keeps its part. The TPU compiler often makes one reduce-scatter of the two, not always; the CPU's never.",
     "equal": "Other collectives that take as long.",
     "cheaper: part of an axis": "It communicates along a part of a mesh axis, which our notation cannot say.",
-    "cheaper: other": "Its steps are cheaper by our model.",
-    "dearer: repeats work": "Chips along an axis multiply the same numbers: it does not look for FLOPs to share out.",
-    "dearer: adds everywhere": "It all-reduces and keeps a part; a reduce-scatter sends half as much.",
+    "cheaper: other": "Its steps are cheaper by our model: none that the planner knows.",
+    "dearer: repeats work": "Chips along an axis multiply (or sum) the same numbers: an operand is gathered over it, "
+    "or lies there in copies that could be cut for free.",
+    "dearer: adds everywhere": "It adds up a whole array on every chip; a reduce-scatter sends half as much.",
     "dearer: one axis at a time": "It uses one mesh axis after the other; together they have more links.",
     "dearer: gathers": "It gathers whole arrays where blocks need only change places.",
     "dearer: permutes": "It needs one more permutation, to put blocks in the order that was asked for.",
@@ -56,7 +56,7 @@ class Choice:
 
     Attributes:
       kind: a key of `CLASSES`.
-      collectives: what it compiled to.
+      collectives: what it compiled to, an all-reduce of which each device keeps its part as a reduce-scatter.
       seconds: collectives one after the other and the local product, by our model; nan where that has no time.
       ours_s: the same of the plan.
     """
@@ -72,13 +72,24 @@ class Choice:
         return self.kind.split(":")[0]
 
     def __str__(self):
+        if self.kind == "same":
+            return "jit by itself: the same collectives"
         if self.verdict == "same":
-            return f"jit by itself: the same collectives{self.kind.removeprefix('same').replace(':', ',')}"
+            return f"jit by itself: the same, its reduce-scatter {WRITTEN}"
         if self.verdict == "not asked":
             return f"jit by itself: not asked. {CLASSES[self.kind]}"
-        steps = "; ".join(f"{c.op} over {', '.join(c.axes or '?')}: {c.elements:,} elements" for c in self.collectives)
         how = f"{si(self.seconds, 's')} against {si(self.ours_s, 's')}"
-        return f"jit by itself: {self.verdict}, {how}: {steps or 'no collective'}. {CLASSES[self.kind]}"
+        steps = "; ".join(self.steps) or "no collective"
+        return f"jit by itself: {self.verdict}, {how}: {steps}. {CLASSES[self.kind]}"
+
+    @property
+    def steps(self):
+        """Its collectives in words."""
+        return tuple(
+            f"{c.op} over {', '.join(c.axes or '?')}: {c.elements:,} elements"
+            + (f" ({WRITTEN})" if c.note == WRITTEN else "")
+            for c in self.collectives
+        )
 
 
 def partitioner_choice(plan, topology=None):
@@ -91,30 +102,41 @@ def partitioner_choice(plan, topology=None):
     Returns:
       Choice.
 
+    Raises:
+      CannotCompile, TopologyError: a topology is given, and the compiler cannot run here or does not know it.
+
+    Assumes: of a program only collectives, the product and sums before it take time.
+
     >>> import scaling_lib as sl
     >>> mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
     >>> plan = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 4096, "J": 8192, "K": 4096}, mesh)
     >>> choice = partitioner_choice(plan)
     >>> choice.kind, [c.op for c in choice.collectives]
-    ('same: all-reduce, then a slice', ['all-reduce'])
+    ('same: all-reduce, then a slice', ['reduce-scatter'])
     """
     if any(array.unreduced for array in plan.product.arrays):
         return Choice("not asked")
     text = _compiled(plan) if topology is None else _on_tpu(plan, topology)
-    found = tuple(c for c in collectives_in(text, plan.mesh.sizes) if "padding" not in c.note)
-    ours_s = plan.time.in_turn_s
-    for kind, added_up in (("same", {}), ("same: all-reduce, then a slice", {"reduce-scatter": "all-reduce"})):
-        if _counted(found) == _planned(plan, added_up):
-            return Choice(kind, found, ours_s, ours_s)
+    found, ours_s = _collectives(text, plan.mesh.sizes), plan.time.in_turn_s
+    repeats = _repeats(plan, text)
+    if _counted(found) == _planned(plan) and not repeats:
+        written = any(c.note == WRITTEN for c in found)
+        return Choice("same: all-reduce, then a slice" if written else "same", found, ours_s, ours_s)
     fine = prime_mesh(plan.mesh)
-    seconds = _product_s(plan, text) + math.fsum(
-        _price(c, fine, plan)
-        for c in collectives_in(text, fine.sizes)
-        for _ in range(c.times or 1)
-        if "padding" not in c.note
+    seconds = _local_s(plan, text) + math.fsum(
+        _price(c, fine, plan) for c in _collectives(text, fine.sizes) for _ in range(c.times or 1)
     )
-    flops = sum(n for n, _ in products_in(text))
-    return Choice(_kind(plan, found, seconds, ours_s, flops), found, seconds, ours_s)
+    return Choice(_kind(plan, found, seconds, ours_s, repeats), found, seconds, ours_s)
+
+
+def _collectives(text, sizes):
+    """Compiled collectives, an all-reduce of which each device keeps its part as what it is; no padding."""
+    parts = iter(kept_parts(text))
+    found = [
+        replace(c, op="reduce-scatter", note=WRITTEN) if c.op == "all-reduce" and next(parts) else c
+        for c in collectives_in(text, sizes)
+    ]
+    return tuple(c for c in found if "padding" not in c.note)
 
 
 def _compiled(plan):
@@ -134,9 +156,8 @@ def _on_tpu(plan, topology):
     ).hlo  # fmt: skip
 
 
-def _planned(plan, renamed):
-    steps = plan.collectives
-    return collections.Counter((renamed.get(s.hlo, s.hlo), frozenset(s.axes), s.elements) for s in steps)
+def _planned(plan):
+    return collections.Counter((step.hlo, frozenset(step.axes), step.elements) for step in plan.collectives)
 
 
 def _counted(found):
@@ -153,45 +174,49 @@ def _price(c, mesh, plan):
         for source, target in c.pairs:
             needs[target] = source
         return shuffle_time(nbytes, mesh, needs).lower_s
-    if c.axes is None or c.op not in _TIMES:
+    op = c.op.replace("-", "_")
+    if c.axes is None or op not in COLLECTIVES:
         return math.nan
-    return _TIMES[c.op](nbytes, mesh, c.axes).lower_s if c.axes else 0.0
+    return in_turn_s(COLLECTIVES[op](nbytes, mesh, c.axes)) if c.axes else 0.0
 
 
-def _product_s(plan, text):
-    """Seconds of the local product that was compiled, by its roofline; nan where no product is found."""
+def _local_s(plan, text):
+    """Seconds of the product that was compiled, by its roofline, and of sums before it; nan where none is found."""
     found, chip = products_in(text), plan.mesh.chip
-    width = max(map(bytes_per_element, plan.dtypes))
+    if not found:
+        return math.nan
+    byte_s = max(map(bytes_per_element, plan.dtypes)) / chip.hbm_bytes_per_s
     rate = chip.peak_flops_per_s(plan.work.dtype)
-    return (
-        math.fsum(max(flops / rate, width * elements / chip.hbm_bytes_per_s) for flops, elements in found)
-        if found
-        else math.nan
-    )
+    sums = local_sums(text) if any(plan.product.alone) else []
+    return math.fsum(max(flops / rate, byte_s * elements) for flops, elements in found) + byte_s * sum(map(sum, sums))
 
 
-def _kind(plan, found, seconds, ours_s, flops):
-    """The class of a choice that has other collectives than the plan."""
+def _repeats(plan, text):
+    """Whether a device multiplies more, or sums more before, than in the plan."""
+    product = next(step for step in plan.steps if step.op == "multiply")
+    flops = product.time.math_s * plan.mesh.chip.peak_flops_per_s(plan.work.dtype)
+    summed = sum(step.inputs[0].local_elements(plan.sizes, plan.mesh) for step in plan.steps if step.op == "sum")
+    read = sum(n for n, _ in local_sums(text)) if summed else 0
+    return sum(n for n, _ in products_in(text)) > 1.01 * flops or read > 1.01 * summed
+
+
+def _kind(plan, found, seconds, ours_s, repeats):
+    """The class of a choice that is not the plan itself."""
     if math.isnan(seconds):
         return "unpriced"
     if abs(seconds - ours_s) <= EQUAL * ours_s:
         return "equal"
     if seconds < ours_s:
         return "cheaper: part of an axis" if any(c.axes is None for c in found) else "cheaper: other"
-    return f"dearer: {_why_dearer(plan, found, flops)}"
+    return f"dearer: {'repeats work' if repeats else _why_dearer(plan, found)}"
 
 
-def _why_dearer(plan, found, flops):
-    product = next(step for step in plan.steps if step.op == "multiply")
-    mine = product.time.math_s * plan.mesh.chip.peak_flops_per_s(plan.work.dtype)
+def _why_dearer(plan, found):
     ops, ours = collections.Counter(c.op for c in found), collections.Counter(s.hlo for s in plan.collectives)
-    if flops > 1.01 * mine:
-        return "repeats work"
     if ops["all-reduce"] > ours["all-reduce"] and ours["reduce-scatter"] > ops["reduce-scatter"]:
         return "adds everywhere"
-    if set(ops) == set(ours) and max((len(c.axes or ()) for c in found), default=0) < max(
-        len(s.axes) for s in plan.collectives
-    ):
+    at_once = [max((len(step.axes or ()) for step in steps), default=0) for steps in (found, plan.collectives)]
+    if set(ops) == set(ours) and at_once[0] < at_once[1]:
         return "one axis at a time"
     if ops["all-gather"] > ours["all-gather"]:
         return "gathers"

@@ -21,6 +21,11 @@ def odd_matmul(x, w):
     return x @ w
 
 
+def partitioned_matmul(a, b):
+    """A[I, J_X] · B[J_X, K] -> C[I, K_X], how is left to the partitioner: it gets the shardings alone."""
+    return a @ b
+
+
 def send_to_last(x):
     """The first device's part of X goes to the last device of the axis; the others send nothing."""
 
@@ -68,6 +73,10 @@ PROGRAMS = {
     "ch02_send_to_last": Program(
         fn=send_to_last, args=(_bf16(16 * 8, 128, 8192),), in_shardings=(P("X"),),
         out_shardings=P("X"), mesh={"X": 16}, topology="v5e:4x4",
+    ),
+    "ch03_partitioned_matmul": Program(
+        fn=partitioned_matmul, args=(_bf16(4096, 8192), _bf16(8192, 4096)), in_shardings=(P(None, "X"), P("X")),
+        out_shardings=P(None, "X"), mesh={"X": 8}, topology="v5e:4x2",
     ),
 }  # fmt: skip
 

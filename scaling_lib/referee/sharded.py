@@ -13,7 +13,10 @@ from scaling_lib.sharding.shuffle import changes, sources
 
 
 def recipe(plan):
-    """The plan's steps as plain tuples: (op, number of the array, axes before, axes after, axes, pairs)."""
+    """The plan's steps as plain tuples: (op, number of the array, axes before, axes after, axes, pairs).
+
+    Of a sum `axes` are the numbers of the dimensions.
+    """
     number = {array.name: i for i, array in enumerate(plan.product.arrays)}
     return tuple(_entry(step, number[step.output.name], plan) for step in plan.steps)
 
@@ -22,6 +25,8 @@ def _entry(step, i, plan):
     if step.op == "multiply":
         return "multiply", i, (), (), (), ()
     (before,) = step.inputs
+    if step.op == "sum":
+        return "sum", i, (), (), tuple(k for k, dim in enumerate(before.dims) if dim not in step.output.dims), ()
     axes, pairs = step.axes, ()
     if step.op == "permute":
         needs = sources(plan.mesh.sizes, changes(before, step.output))
@@ -35,7 +40,7 @@ def program(plan):
     An operand that is unreduced has one more dimension in front, its partial sums; so has the result.
     """
     return functools.partial(
-        sharded_product, recipe=recipe(plan), einsum=plan.product.einsum,
+        sharded_product, recipe=recipe(plan), einsum=plan.product.multiplied.einsum,
         entries=tuple(_entries(array) for array in plan.product.arrays),
         partial=tuple(bool(array.unreduced) for array in plan.product.arrays),
     )  # fmt: skip
@@ -91,6 +96,8 @@ def run_steps(a, b, *, recipe, einsum, partial):
 
 def _resharded(op, x, before, after, axes, pairs):
     match op:
+        case "sum":
+            return x.sum(axis=axes)
         case "slice":
             return _slice(x, _added(before, after))
         case "place":

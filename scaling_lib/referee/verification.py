@@ -52,10 +52,11 @@ class Verification:
     @property
     def report(self):
         """All of it in words."""
-        ran = ", ".join(f"{dim}={n:,}" for dim, n in self.ran.items())
+        ran = "at " + ", ".join(f"{dim}={n:,}" for dim, n in self.ran.items())
+        ran = ran if self.ran == self.plan.sizes else f"(tried small, {ran})"
         lines = [
             f"{'verified' if self.ok else 'NOT verified'}: {self.plan.product}",
-            f"  numbers: {'equal to the dense product' if self.right else 'WRONG'} at {ran}",
+            f"  numbers: {'equal to the dense product' if self.right else 'WRONG'} {ran}",
         ]
         lines += [f"  predicted and compiled: {wanted}" for wanted in _common(self.predicted, self.missing)]
         lines += [] if self.predicted or self.surplus else ["  no collective, predicted and compiled"]

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
+from scaling_lib.estimate import TimeBounds
 from scaling_lib.hardware import Mesh
 from scaling_lib.roofline import time_bounds
 from scaling_lib.sharding.costs import COLLECTIVES
@@ -29,10 +30,11 @@ class Amounts:
     @property
     def bytes(self):
         """Of the whole operands and the whole result."""
-        return [
-            bytes_per_element(dtype) * math.prod(self.sizes[dim] for dim in array.dims)
-            for array, dtype in zip(self.product.arrays, self.dtypes, strict=True)
-        ]
+        return [self.whole_bytes(array) for array in self.product.arrays]
+
+    def whole_bytes(self, array):
+        """Of the whole of one array."""
+        return bytes_per_element(self._dtype(array)) * math.prod(self.sizes[dim] for dim in array.dims)
 
     def work(self):
         """Of the whole product; what only one operand has and is summed over is summed before the product."""
@@ -46,6 +48,9 @@ class Amounts:
             return step
         if step.op == "multiply":
             return replace(step, time=self._multiplied(step))
+        if step.op == "sum":
+            elements = sum(array.local_elements(self.sizes, self.mesh) for array in (*step.inputs, step.output))
+            return replace(step, time=TimeBounds(memory_s=self.sum_s(step.output, elements)))
         elements = self.elements(step)
         nbytes = elements * bytes_per_element(self._dtype(step.output))
         if step.op == "permute":
@@ -60,6 +65,10 @@ class Amounts:
         (before,) = step.inputs
         local = (step.output if step.op == "all_gather" else before).local_elements(self.sizes, self.mesh)
         return local * (self.mesh.size(step.axes) if step.op == "all_to_all" else 1)
+
+    def sum_s(self, array, elements):
+        """Seconds in which a chip sums dimensions of an array: all that it reads and writes goes through its memory."""
+        return elements * bytes_per_element(self._dtype(array)) / self.mesh.chip.link_bytes_per_s("hbm")
 
     def _multiplied(self, step):
         arrays = (*step.inputs, step.output)

@@ -1,14 +1,16 @@
 """The grammar of `A[I_XY, J]{U_Z}`, read with the place of every name, so that an error can point at it."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from scaling_lib.units import ScalingError, UnknownAxis
 
 LOOKS = "the notation looks like A[I_X, J], A[I_XY, J], A[I_{data,model}, J] or A[I, J]{U_X}"
-_NAME = re.compile(r"[^\W\d_]\w*")  # of an array: W_in
-_WORD = re.compile(r"[^\W\d_][^\W_]*")  # of a dimension or an axis: I, J2, data
-_RUN = re.compile(r"[^\W\d_]+")  # axes of one letter each: XY
+LOOKS_PRODUCT = "a product looks like A[I, J_X] * B[J_X, K] -> C[I, K]"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # of an array: W_in
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # of a dimension or an axis: I, J2, data
+_RUN = re.compile(r"[A-Za-z]+")  # axes of one letter each: XY
 _TIMES = re.compile(r"[*·@×]")
 _ARROW = re.compile(r"->|→")
 
@@ -84,13 +86,17 @@ def read_array(text):
 
 
 def read_operands(text):
-    """The two arrays of `A[I, J] * B[J, K]`, whatever follows."""
-    return _Reader(text).operands()
+    """The two arrays of `A[I, J] * B[J, K]`; an arrow may follow, and whatever stands behind it."""
+    reader = _Reader(text, "operands look like A[I, J] * B[J, K]")
+    operands = reader.operands()
+    if not reader.take(_ARROW):
+        reader.end()
+    return operands
 
 
 def read_product(text):
     """Two arrays and their product, `A[I, J] * B[J, K] -> C[I, K]`."""
-    reader = _Reader(text)
+    reader = _Reader(text, LOOKS_PRODUCT)
     a, b = reader.operands()
     reader.sign(_ARROW, "'->' and the product")
     c = reader.array()
@@ -101,10 +107,10 @@ def read_product(text):
 class _Reader:
     """Reads a text from left to right."""
 
-    def __init__(self, text):
+    def __init__(self, text, looks=LOOKS):
         if not isinstance(text, str):
-            raise ScalingError(f"text: got {text!r} ({type(text).__name__}); {LOOKS}")
-        self.text = one_line(text)
+            raise ScalingError(f"text: got {text!r} ({type(text).__name__}); {looks}")
+        self.text, self.looks = one_line(text), looks
         self.at = 0
 
     def array(self):
@@ -181,7 +187,16 @@ class _Reader:
 
     def fault(self, says):
         found = repr(self.text[self.at]) if self.at < len(self.text) else "the end of the text"
-        return NotationError(f"{says}, not {found}; {LOOKS}", self.text, self.at)
+        return NotationError(f"{says}, not {found}{self._foreign()}; {self.looks}", self.text, self.at)
+
+    def _foreign(self):
+        """A hint where a letter stands that is none of A to Z: a subscript of its own."""
+        char = self.text[self.at : self.at + 1]
+        if char.isascii() or not char.isalnum():
+            return ""
+        plain = unicodedata.normalize("NFKC", char).upper()
+        meant = f": I_{plain}" if plain.isascii() else ""
+        return f" (names are of ASCII letters and digits, and axes stand behind an underscore{meant})"
 
 
 def _check(array, text):

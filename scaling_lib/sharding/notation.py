@@ -6,13 +6,13 @@ partial sum.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from scaling_lib.hardware import Mesh
+from scaling_lib.sharding.axes import axis_lengths, forgotten, place, subscript
 from scaling_lib.sharding.grammar import NotationError, one_line, read_array, unknown_axis
+from scaling_lib.sharding.words import description
 from scaling_lib.units import Reason, ScalingError, bytes_per_element, plain, positive, sealed
 
 
@@ -36,6 +36,15 @@ class Sharding:
     axes: tuple[tuple[str, ...], ...]
     unreduced: tuple[str, ...] = ()
     _written: tuple = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self):
+        if len(self.axes) != len(self.dims) or not all(isinstance(axes, tuple) for axes in self.axes):
+            raise ScalingError(
+                f"axes: {self.name} has dimensions {', '.join(self.dims) or 'none'}, got {self.axes!r}; give a tuple of"
+                " mesh axes for each, such as (('X',), ())"
+            )
+        if len(set(self.dims)) < len(self.dims) or len(set(self.used)) < len(self.used):
+            read_array(str(self))  # refuses it, with a caret
 
     @property
     def used(self):
@@ -96,7 +105,8 @@ class Sharding:
           A[I_X, J]
             ^
         """
-        return tuple(self._cut(dim, n, sizes, pad) for dim, n in zip(self.dims, self.shards(mesh), strict=True))
+        shards = zip(self.dims, self.shards(mesh), strict=True)
+        return tuple(self._cut(dim, n, self.size(dim, sizes, mesh), pad) for dim, n in shards)
 
     def local_elements(self, sizes, mesh, *, pad=False):
         """Elements that one chip holds; arguments as `local_shape`."""
@@ -126,15 +136,18 @@ class Sharding:
         >>> parse_sharding("A[I_X, J_Y]").padding({"I": 10, "J": 6}, {"X": 4, "Y": 2})
         {'I': 2}
         """
-        shards = zip(self.dims, self.shards(mesh), strict=True)
-        missing = {dim: -self.size(dim, sizes) % n for dim, n in shards}
-        return {dim: n for dim, n in missing.items() if np.any(n)}
+        full = zip(self.dims, self.shards(mesh), self.local_shape(sizes, mesh, pad=True), strict=True)
+        missing = {dim: n * block - self.size(dim, sizes) for dim, n, block in full}
+        return {dim: n for dim, n in missing.items() if np.ma.any(n)}
 
     def block(self, chip, mesh):
         """Which block of each dimension a chip holds.
 
         Args:
-          chip: its place along each axis, {"X": 1, "Y": 0}.
+          chip: its place along each axis, {"X": 1, "Y": 0}; axes that cut nothing may be left out.
+
+        Raises:
+          ScalingError: a place is missing, or there is none such on the mesh.
 
         >>> [parse_sharding(s).block({"X": 1, "Y": 0}, {"X": 2, "Y": 2})[0] for s in ("A[I_XY, J]", "A[I_YX, J]")]
         [2, 1]
@@ -144,7 +157,7 @@ class Sharding:
         for axes in self.axes:
             at = 0
             for axis in axes:
-                at = at * sizes[axis] + chip[axis]
+                at = at * sizes[axis] + place(axis, chip, sizes[axis])
             number.append(at)
         return tuple(number)
 
@@ -159,14 +172,12 @@ class Sharding:
         return tuple(None if not axes else axes[0] if len(axes) == 1 else axes for axes in self.axes)
 
     def describe(self, sizes=None, mesh=None, dtype="bf16"):
-        """One sentence on what each chip holds.
+        """One sentence on what each chip holds; sizes are single numbers.
 
         >>> print(parse_sharding("A[I_XY, J]").describe({"I": 128, "J": 2048}, {"X": 2, "Y": 8, "Z": 2}, "int8"))
         A: I is cut over X, then Y; J is whole. Each of 32 chips holds 8 × 2,048 of 128 × 2,048 elements (16.4 kB), and
         each block lies on 2 chips (along Z).
         """
-        from scaling_lib.sharding.words import description
-
         return description(self, sizes, mesh, dtype)
 
     def same_as(self, other, mesh=None):
@@ -183,7 +194,21 @@ class Sharding:
         >>> print(parse_sharding("A[I_X, J]").cut_as(((), ("X",))))
         A[I, J_X]
         """
-        return Sharding(self.name, self.dims, tuple(map(tuple, axes)), tuple(sorted(unreduced)))
+        given = tuple(part if isinstance(part, str) else tuple(part) for part in axes)
+        return Sharding(self.name, self.dims, given, tuple(sorted(unreduced)))
+
+    def summed(self, dims):
+        """The array with some dimensions summed on every chip: what cut them leaves partial sums.
+
+        >>> print(parse_sharding("A[I, J_X, L_Y]").summed("L"))
+        A[I, J_X]{U_Y}
+        """
+        kept = [i for i, dim in enumerate(self.dims) if dim not in dims]
+        over = {axis for i, axes in enumerate(self.axes) if i not in kept for axis in axes}
+        return Sharding(
+            self.name, tuple(self.dims[i] for i in kept), tuple(self.axes[i] for i in kept),
+            tuple(sorted(over.union(self.unreduced))),
+        )  # fmt: skip
 
     def __str__(self):
         dims = ", ".join(dim + subscript(axes) for dim, axes in zip(self.dims, self.axes, strict=True))
@@ -198,7 +223,7 @@ class Sharding:
         return self._written or parse_sharding(str(self))._written
 
     def _sizes_of(self, mesh):
-        sizes = axis_sizes(mesh)
+        sizes = axis_lengths(mesh)
         for axis in self.used:
             if axis not in sizes:
                 text, places = self._places()
@@ -213,10 +238,13 @@ class Sharding:
 
         return self.dims, tuple(map(bare, self.axes)), bare(self.unreduced)
 
-    def size(self, dim, sizes):
+    def size(self, dim, sizes, mesh=None, hint=""):
         """The elements of one dimension, checked."""
         if dim not in sizes:
-            raise self.fault(f"sizes: the size of {dim} is missing; given are {', '.join(sizes) or 'none'}", "dim", dim)
+            meant = "" if mesh is None else forgotten(dim, sizes, mesh)
+            hint = f"; is {meant} meant?" if meant else hint
+            given = ", ".join(sizes) or "none"
+            raise self.fault(f"sizes: the size of {dim} is missing; given are {given}{hint}", "dim", dim)
         size = sizes[dim]
         checked = positive(f"sizes[{dim!r}]", size)
         if not np.ndim(checked):
@@ -225,8 +253,7 @@ class Sharding:
             return int(checked)
         return checked
 
-    def _cut(self, dim, n, sizes, pad):
-        size = self.size(dim, sizes)
+    def _cut(self, dim, n, size, pad):
         if np.ndim(size):
             return _cut_entries(size, n, pad)
         if size % n and not pad:
@@ -249,25 +276,6 @@ def _cut_entries(size, n, pad):
         reason = np.zeros(values.shape, np.int8) if reason is None else reason
         reason = np.where((reason == Reason.OK) & ~legal, Reason.NOT_DIVISIBLE, reason).astype(np.int8)
     return sealed(reason, np.ceil(values / n))
-
-
-def subscript(axes):
-    """`_XY` for names of one letter, `_{data,model}` for longer ones, nothing for no axes."""
-    if not axes:
-        return ""
-    return "_" + ("".join(axes) if all(len(axis) == 1 for axis in axes) else "{" + ",".join(axes) + "}")
-
-
-def axis_sizes(mesh):
-    """{axis: chips} of a `Mesh`, or of such a mapping itself."""
-    if isinstance(mesh, Mesh):
-        return mesh.sizes
-    if not isinstance(mesh, Mapping):
-        raise ScalingError(f"mesh: got {mesh!r}; give a Mesh, or axis sizes such as {{'X': 4, 'Y': 2}}")
-    for axis, n in mesh.items():
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ScalingError(f"mesh: axis {axis} must be a whole number of chips, got {n!r}")
-    return dict(mesh)
 
 
 def parse_sharding(text, mesh=None):

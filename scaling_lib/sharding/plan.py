@@ -11,8 +11,11 @@ from scaling_lib.hardware import Mesh
 from scaling_lib.sharding.amounts import Amounts
 from scaling_lib.sharding.moves import FREE
 from scaling_lib.sharding.product import Product, parse_operands, parse_product
+from scaling_lib.sharding.reasons import reasons
 from scaling_lib.sharding.search import Search
-from scaling_lib.sharding.steps import PlanTime, Step, plan_time, reasons
+from scaling_lib.sharding.steps import PlanTime, Step, plan_time
+from scaling_lib.sharding.via import check, why_not
+from scaling_lib.sharding.words import named
 from scaling_lib.units import ScalingError, bytes_per_element, si
 
 N_ALTERNATIVES = 8
@@ -46,7 +49,7 @@ class Plan:
     @cached_property
     def time(self) -> PlanTime:
         """`.lower_s`, `.in_turn_s`, `.upper_s`, `.bound`."""
-        return plan_time(self.steps)
+        return plan_time(self.steps, self.mesh)
 
     @property
     def work(self):
@@ -72,7 +75,7 @@ class Plan:
         ['memory', 'network']
         """
         arrays = [array for step in self.steps for array in (*step.inputs, step.output)]
-        whole = _whole_sizes(self.product, sizes)
+        whole = _whole_sizes(self.product, sizes, self.mesh)
         plain, padding = _padded((*self.product.arrays, *arrays), whole, self.mesh, self._pad)
         amounts = Amounts(self.product, plain, self.mesh, self.dtypes, self.compute)
         steps = tuple(amounts.of(step) for step in self.steps)
@@ -96,8 +99,9 @@ class Plan:
         sizes = ", ".join(f"{dim}={n:,}" for dim, n in self.sizes.items())
         lines = [f"{self.product}, {sizes}, {'/'.join(dict.fromkeys(self.dtypes))} on {self.mesh!r}"]
         lines += [f"  padded: {dim} by {n:,} to {self.sizes[dim]:,}" for dim, n in self.padding.items()]
-        lines += [f"  {why}" for why in reasons(self.product)]
-        lines += [f"{i}. {step}" for i, step in enumerate(self.steps, 1)]
+        lines += [f"  {why}" for why in reasons(self.product, self.mesh.sizes)]
+        pairs = zip(self.steps, (*self.steps[1:], None), strict=True)
+        lines += [f"{i}. {step}{_what_for(step, after)}" for i, (step, after) in enumerate(pairs, 1)]
         lines.append(f"{self.time}")
         return "\n".join(lines + self._next_best())
 
@@ -106,8 +110,9 @@ class Plan:
             return []
         other = self.alternatives[0]
         ratio = other.time.in_turn_s / self.time.in_turn_s
+        longer = f"{ratio:.3g} times as long" if ratio >= 1.005 else "as long"
         what = "; ".join(step.what for step in other.steps if step.op not in FREE)
-        return [f"next best, {ratio:.3g} times as long ({si(other.time.in_turn_s, 's')}): {what}"]
+        return [f"next best, {longer} ({si(other.time.in_turn_s, 's')}): {what}"]
 
     def __str__(self):
         return f"{self.product}: " + "; ".join(step.what for step in self.steps)
@@ -121,8 +126,10 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
 
     Every way is searched in which chips can multiply what they hold, and every sequence of steps that leads there from
     the operands' shardings and on to the result's: all-gather, reduce-scatter, all-reduce, all-to-all, permutation,
-    over one axis or several at once, and slices, which are free. Ranked by `time.in_turn_s`: the steps one after the
-    other, collectives by the exact times of `all_gather_time` and its siblings, the local product by its roofline.
+    over one axis or several at once, and slices, which are free. A dimension that one operand has alone is summed by
+    each chip before the product, mostly before anything moves. Ranked by `time.in_turn_s`: the steps one after the
+    other, and the levels of each (slices, then the network between them); collectives by the exact times of
+    `all_gather_time` and its siblings, the local product by its roofline, a sum by the memory it reads and writes.
 
     Args:
       product: "A[I, J_X] * B[J_X, K] -> C[I, K]", any einsum of two operands; a `Product` will do. `{U_X}` where
@@ -133,8 +140,8 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
       compute: dtype the maths runs in; the wider of the two operands' unless given.
       pad: fill up dimensions that the chips do not divide; otherwise that is an error.
       use_idle: axes that no array names may take part too: what they hold copies of can be sliced for free.
-      via: shardings of the two operands at the moment they are multiplied, "A[I, J] * B[J, K]": only plans that
-        multiply so.
+      via: shardings of the two operands at the moment they are multiplied, "A[I, J] * B[J, K]", without dimensions
+        that were summed before: only plans that multiply so.
 
     Returns:
       Plan: `.steps`, `.time`, `.explain()`, `.alternatives`.
@@ -145,8 +152,9 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
       ScalingError: any other argument cannot be used; the message says what is possible.
 
     Assumes: each chip holds what the sharding says; local reordering of a block is free; collectives follow one
-      another; adding partial sums costs nothing beside sending them.
-    Source: chapter 3, "Which collective"; an independent exhaustive search (tests/all_plans.py).
+      another; adding partial sums costs nothing beside sending them. An all-reduce is a reduce-scatter and an
+      all-gather; on a line `all_reduce_time(..., algorithm="pipelined")` would be faster, and is not considered.
+    Source: chapter 3, "Let a planner search"; an independent exhaustive search (tests/all_plans.py).
 
     >>> from scaling_lib.hardware import Mesh, TpuSlice
     >>> mesh = Mesh(TpuSlice("tpu-v5e", (2, 4)), X=8)
@@ -158,12 +166,15 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
     if not isinstance(mesh, Mesh):
         raise ScalingError(f"mesh must be a Mesh, for its links decide what is cheapest, got {mesh!r}")
     product = product if isinstance(product, Product) else parse_product(product, mesh)
-    plain, padding = _padded(product.arrays, _whole_sizes(product, sizes), mesh, pad)
+    plain, padding = _padded(product.arrays, _whole_sizes(product, sizes, mesh), mesh, pad)
     dtypes = _dtypes(product, dtype)
     search = Search(Amounts(product, plain, mesh, dtypes, compute), use_idle)
-    ranked = search.ranked(None if via is None else parse_operands(via, product, mesh))
+    asked = None if via is None else parse_operands(via, product.multiplied, mesh)
+    for array in asked or ():
+        check(array, search)
+    ranked = search.ranked(asked)
     if not ranked:
-        raise ScalingError(f"via: {via} cannot be multiplied as it is, or its blocks do not divide {plain}")
+        raise ScalingError(f"via: {why_not(asked, search)}")
 
     def plan(candidate, others=None):
         return Plan(product, plain, mesh, dtypes, search.steps(candidate), padding, compute, others, pad)
@@ -171,14 +182,26 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
     return plan(ranked[0], lambda: map(plan, ranked[1 : 1 + N_ALTERNATIVES]))
 
 
-def _whole_sizes(product, sizes):
+def _what_for(step, after):
+    """Why a slice is taken that the next step undoes."""
+    if after is None or (step.op, after.op) != ("slice", "all_gather") or step.output.name != after.output.name:
+        return ""
+    more = set(after.axes) > set(step.axes)
+    return f", so that the gather has the links of {named(after.axes)}" if more else ""
+
+
+def _whole_sizes(product, sizes, mesh):
     """{dimension: elements} of the product's dimensions, checked."""
     if not isinstance(sizes, Mapping):
         raise ScalingError(f"sizes: got {sizes!r}; give the elements of each dimension, such as {{'I': 4096}}")
     for dim in product.dims:
         if np.ndim(sizes.get(dim, 0)):
             raise ScalingError(f"sizes: {dim} is an array; a plan is of one product, plan each size by itself")
-    return {dim: next(a for a in product.arrays if dim in a.dims).size(dim, sizes) for dim in product.dims}
+    mine, yours = product.alone
+    apart = f"{product.a.name}'s {', '.join(mine)} and {product.b.name}'s {', '.join(yours)} do not meet"
+    hints = dict.fromkeys(mine + yours, f"; {apart}") if mine and yours else {}
+    have = {dim: next(array for array in product.arrays if dim in array.dims) for dim in product.dims}
+    return {dim: array.size(dim, sizes, mesh, hints.get(dim, "")) for dim, array in have.items()}
 
 
 def _padded(arrays, sizes, mesh, pad):

@@ -38,6 +38,22 @@ class Product:
         return tuple(dim for dim in self.dims if dim not in self.c.dims)
 
     @property
+    def alone(self):
+        """Of each operand the dimensions that neither the other nor the product has: summed before all else."""
+        a, b, c = (set(array.dims) for array in self.arrays)
+        return tuple(dim for dim in self.a.dims if dim not in b | c), tuple(d for d in self.b.dims if d not in a | c)
+
+    @property
+    def multiplied(self):
+        """The product that is left when those are summed.
+
+        >>> print(parse_product("A[I, J, L_Y] * B[J, K] -> C[I, K]").multiplied)
+        A[I, J]{U_Y} * B[J, K] -> C[I, K]
+        """
+        a, b = (array.summed(dims) for array, dims in zip(self.arrays[:2], self.alone, strict=True))
+        return Product(a, b, self.c)
+
+    @property
     def einsum(self):
         """Subscripts for numpy's and jax's einsum."""
         letter = {dim: chr(ord("a") + i) for i, dim in enumerate(self.dims)}
@@ -54,6 +70,9 @@ def parse_product(text, mesh=None):
     Args:
       text: as `parse_sharding`, joined by `*` (or `·`, `@`) and `->`.
       mesh: as `parse_sharding`.
+
+    Returns:
+      Product: `.a`, `.b`, `.c`, `.dims`, `.contracted`, `.einsum`.
 
     Raises:
       NotationError, UnknownAxis: as `parse_sharding`; and a dimension of the product that no operand has, or an array
@@ -80,6 +99,9 @@ def parse_product(text, mesh=None):
 
 def parse_operands(text, product, mesh):
     """Other shardings of a product's two operands, `A[I, J] * B[J, K]`; what follows an arrow is not looked at.
+
+    Returns:
+      (Sharding, Sharding).
 
     Raises:
       NotationError: not the same arrays; and as `parse_sharding`.

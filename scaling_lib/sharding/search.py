@@ -1,7 +1,7 @@
 """The search for plans: every way to multiply, and the cheapest steps to get there and on to the result."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,23 +12,44 @@ from scaling_lib.sharding.notation import Sharding
 from scaling_lib.sharding.steps import Step
 
 
+@dataclass(frozen=True)
+class Summed:
+    """An operand until the dimensions that it has alone are summed.
+
+    Attributes:
+      given: as it lies at first.
+      routes: its ways before the sum; None where nothing is summed.
+      seconds: {state that it is left in: of its cheapest way}.
+      before: {state that it is left in: state that is summed}.
+    """
+
+    given: Sharding
+    routes: Routes | None
+    seconds: dict
+    before: dict
+
+
 class Search:
     """All plans of one product on one mesh. Axes are numbers here, those of one chip left out."""
 
     def __init__(self, amounts, use_idle):
-        self.amounts = amounts
-        product, mesh = self.product, self.mesh = amounts.product, amounts.mesh
+        self.given, self.mesh = amounts.product, amounts.mesh
+        product = self.product = self.given.multiplied
+        self.amounts, mesh = replace(amounts, product=product), self.mesh
         self.sizes = amounts.sizes
         used = {axis for array in product.arrays for axis in array.used}
         self.names = tuple(n for n, size in mesh.sizes.items() if size > 1 and (use_idle or n in used))
         self.lengths = tuple(mesh.sizes[name] for name in self.names)
         self.costs = mesh_costs(mesh, self.names)
         a, b, c = product.arrays
-        ua, ub, uc = (frozenset(self.state(array)[1]) for array in product.arrays)
+        self.summed = tuple(map(self._summed, self.given.arrays[:2], (a, b)))
+        starts = [summed.seconds for summed in self.summed]
+        ua, ub = (frozenset(axis for _, unreduced in start for axis in unreduced) for start in starts)
+        end = self.state(c)
         self.routes = (
-            self._routes(a, ua, frozenset(), Routes.to_all),
-            self._routes(b, ub, frozenset(), Routes.to_all),
-            self._routes(c, frozenset(range(len(self.names))), uc, Routes.from_all),
+            self._routes(a, ua, frozenset(), Routes.to_all, starts[0]),
+            self._routes(b, ub, frozenset(), Routes.to_all, starts[1]),
+            self._routes(c, frozenset(range(len(self.names))), frozenset(end[1]), Routes.from_all, end),
         )
         number = {dim: i for i, dim in enumerate(product.dims)}
         dims = (tuple(number[dim] for dim in array.dims) for array in product.arrays)
@@ -40,11 +61,27 @@ class Search:
         dims = tuple(tuple(at[axis] for axis in axes if axis in at) for axes in array.axes)
         return dims, tuple(sorted(at[axis] for axis in array.unreduced if axis in at))
 
-    def _routes(self, array, partial, placed, search):
+    def _summed(self, given, array):
+        """The ways of an operand until the dimensions that it has alone are summed."""
+        first = self.state(given)
+        if given.dims == array.dims:
+            return Summed(given, None, {first: 0.0}, {})
+        routes = self._routes(given, frozenset(first[1]), frozenset(), Routes.to_all, first)
+        kept = [i for i, dim in enumerate(given.dims) if dim in array.dims]
+        parts = np.array([self.sizes[dim] for dim in given.dims]) / routes.graph.counts
+        elements = parts.prod(axis=1) + parts[:, kept].prod(axis=1)
+        seconds, best, before = routes.seconds + self.amounts.sum_s(array, elements), {}, {}
+        for (dims, unreduced), taken in zip(routes.graph.states, seconds, strict=True):
+            over = {axis for i, axes in enumerate(dims) if i not in kept for axis in axes}.union(unreduced)
+            after = tuple(dims[i] for i in kept), tuple(sorted(over))
+            if taken < best.get(after, math.inf):
+                best[after], before[after] = taken, (dims, unreduced)
+        return Summed(given, routes, best, before)
+
+    def _routes(self, array, partial, placed, search, root):
         graph = moves.graph(self.lengths, len(array.dims), partial, placed)
         shape = [self.sizes[dim] for dim in array.dims]
-        nbytes = self.amounts.bytes[self.product.arrays.index(array)]
-        return search(graph, self.costs, self.state(array), nbytes, shape)
+        return search(graph, self.costs, root, self.amounts.whole_bytes(array), shape)
 
     def ranked(self, via=None):
         """Candidates with a finite time, the cheapest first."""
@@ -72,15 +109,25 @@ class Search:
         """The steps of a plan that multiplies so."""
         steps = []
         for i, array in enumerate(self.product.arrays[:2]):
-            steps += self._reshards(i, array, self.routes[i].edges(candidate[i]))
-        a, b, c = (self._named(array, state) for array, state in zip(self.product.arrays, candidate, strict=True))
+            edges = self.routes[i].edges(candidate[i])
+            first = self.routes[i].graph.states[edges[0].source] if edges else candidate[i]
+            steps += [*self._until_summed(self.summed[i], array, first), *self._reshards(self.routes[i], array, edges)]
+        a, b, c = (self.named(array, state) for array, state in zip(self.product.arrays, candidate, strict=True))
         steps.append(self.amounts.of(Step("multiply", (a, b), c)))
-        return tuple(steps + self._reshards(2, self.product.c, self.routes[2].edges(candidate[2])[::-1]))
+        return tuple(steps + self._reshards(self.routes[2], self.product.c, self.routes[2].edges(candidate[2])[::-1]))
 
-    def _reshards(self, i, array, edges):
-        states, steps = self.routes[i].graph.states, []
+    def _until_summed(self, summed, array, state):
+        """The steps of an operand until what it has alone is summed, so that it is left in a state."""
+        if summed.routes is None:
+            return []
+        before = summed.before[state]
+        sum_ = Step("sum", (self.named(summed.given, before),), self.named(array, state))
+        return [*self._reshards(summed.routes, summed.given, summed.routes.edges(before)), self.amounts.of(sum_)]
+
+    def _reshards(self, routes, array, edges):
+        states, steps = routes.graph.states, []
         for edge in edges:
-            before, after = (self._named(array, states[n]) for n in (edge.source, edge.target))
+            before, after = (self.named(array, states[n]) for n in (edge.source, edge.target))
             step = Step(edge.op, (before,), after, tuple(self.names[axis] for axis in edge.axes))
             if edge.op == "slice" and steps and steps[-1].op == "slice":
                 last = steps.pop()
@@ -88,7 +135,8 @@ class Search:
             steps.append(step)
         return [self.amounts.of(step) for step in steps]
 
-    def _named(self, array, state):
+    def named(self, array, state):
+        """The array cut as in a state."""
         dims, unreduced = state
         return Sharding(
             array.name, array.dims, tuple(tuple(self.names[x] for x in axes) for axes in dims),

@@ -11,6 +11,7 @@ import numpy as np
 
 from scaling_lib.collectives import CollectiveTime
 from scaling_lib.hardware import Torus
+from scaling_lib.units import non_negative
 
 
 def changes(before, after):
@@ -124,12 +125,16 @@ def shuffle_time(nbytes, mesh, permutation):
     Returns:
       CollectiveTime.
 
+    Raises:
+      ScalingError: nbytes is negative or no number.
+
     >>> from scaling_lib.hardware import Mesh, TpuSlice
     >>> mesh = Mesh(TpuSlice("tpu-v5e", (2, 2)), X=2, Y=2)
     >>> t = shuffle_time(45e9, mesh, sources(mesh.sizes, [(("X", "Y"), ("Y", "X"))]))
     >>> t.bandwidth_s, t.latency_s
     (1.0, 2e-06)
     """
+    nbytes = non_negative("nbytes", nbytes)
     (stages,) = shuffle_times(mesh, [permutation])
     return CollectiveTime(
         {name: nbytes * per_byte for name, (per_byte, _) in stages.items()} or {mesh.hardware.group()[0].name: 0.0},

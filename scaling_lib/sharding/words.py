@@ -2,7 +2,10 @@
 
 import math
 
-from scaling_lib.units import bytes_per_element, si
+import numpy as np
+
+from scaling_lib.sharding.axes import axis_lengths
+from scaling_lib.units import ScalingError, bytes_per_element, si
 
 
 def named(axes):
@@ -37,15 +40,16 @@ def _cuts(sharding):
 
 
 def _amounts(sharding, sizes, mesh, dtype):
-    from scaling_lib.sharding.notation import axis_sizes
-
+    for dim in sharding.dims:
+        if np.ndim(sizes.get(dim, 0)):
+            raise ScalingError(f"sizes: {dim} is an array; a description is of one size, a single number for each")
     local = sharding.local_shape(sizes, mesh, pad=True)
-    n_chips, copies = math.prod(axis_sizes(mesh).values()), sharding.copies(mesh)
+    n_chips, copies = math.prod(axis_lengths(mesh).values()), sharding.copies(mesh)
     nbytes = si(math.prod(local) * bytes_per_element(dtype), "B")
     every = "The one chip" if n_chips == 1 else f"Each of {n_chips:,} chips"
     text = f"{every} holds {_times(local)} of {_times(sizes[dim] for dim in sharding.dims)} elements ({nbytes})"
     if copies > 1:
-        idle = [axis for axis, n in axis_sizes(mesh).items() if axis not in sharding.used and n > 1]
+        idle = [axis for axis, n in axis_lengths(mesh).items() if axis not in sharding.used and n > 1]
         text += f", and each block lies on {_chips(copies)} (along {named(idle)})"
     padding = sharding.padding(sizes, mesh)
     if padding:

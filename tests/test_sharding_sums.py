@@ -1,0 +1,121 @@
+"""Dimensions that one operand has alone: when a plan sums them, what that costs, and that it does so."""
+
+import pytest
+
+import scaling_lib as sl
+from scaling_lib import referee
+from scaling_lib.referee.kept_parts import kept_parts
+
+MESH = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=4, Y=2)
+LINE = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
+HBM, ICI, PEAK = 820e9, 45e9, 197e12
+WIDE = {"I": 512, "J": 512, "L": 64, "K": 65536}
+
+
+def steps(p):
+    return [(s.op, s.output.name, "".join(s.axes)) for s in p.steps]
+
+
+def test_a_dimension_of_one_operand_is_summed_before_its_array_moves():
+    p = sl.plan_matmul("A[I, L, J_X] * B[J, K_X] -> C[I, K_X]", WIDE, MESH)
+    assert steps(p) == [("slice", "A", "Y"), ("sum", "A", ""), ("all_gather", "A", "YX"), ("multiply", "C", "")]
+    read, written = 256 * 64 * 128 * 2, 256 * 128 * 2
+    assert p.steps[1].seconds == pytest.approx((read + written) / HBM)
+    assert p.steps[1].time.bound == "memory" and str(p.steps[1]).startswith(
+        "sum A over L: A[I_Y, L, J_X] -> A[I_Y, J_X]"
+    )
+    gather = max(7 / 8 * 2 * 512 * 512 / (2 * ICI), 4e-6)
+    assert p.time.in_turn_s == pytest.approx((read + written) / HBM + gather + 2 * 512 * 512 * 16384 / PEAK, rel=1e-6)
+
+
+def test_what_cut_it_leaves_partial_sums_and_those_are_no_flops_saved():
+    p = sl.plan_matmul(
+        "A[I, J_X] * B[K] -> C[I, K]{U_X}", {"I": 512, "J": 512, "K": 4096}, LINE, via="A[I]{U_X} * B[K]"
+    )
+    assert steps(p) == [("sum", "A", ""), ("multiply", "C", "")] and str(p.steps[0].output) == "A[I]{U_X}"
+    whole = sl.plan_matmul("A[I] * B[K] -> C[I, K]", {"I": 512, "K": 4096}, LINE, via="A[I] * B[K]")
+    assert p.time.math_s == pytest.approx(whole.time.math_s) == pytest.approx(2 * 512 * 4096 / PEAK)
+
+
+def test_a_small_array_may_be_gathered_before_it_is_summed():
+    p = sl.plan_matmul("A[I, J_Y] * B[K_X] -> C[I, K_X]", {"I": 128, "J": 128, "K": 128}, MESH)
+    assert [op for op, *_ in steps(p)][:2] == ["all_gather", "sum"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A[I, L, J_X] * B[J, K_X] -> C[I, K_X]",
+        "A[I_X, J] * B[K, J, L_X] -> C[I_X, K]",
+        "A[I, L_XY] * B[I_X, M] -> C[I]",
+        "A[L_X, I, M_Y] * B[K] -> C[I_Y, K]{U_X}",
+        "A[L_X] * B[M_Y] -> C[]",
+    ],
+)
+def test_such_plans_do_what_they_say(text):
+    found = referee.verify(sl.plan_matmul(text, dict.fromkeys("IJKLM", 64), MESH))
+    assert found.ok, found.report
+
+
+def test_a_plan_that_forgets_the_sum_over_what_it_gathered_is_caught():
+    import dataclasses
+
+    p = sl.plan_matmul("A[I, L_X] * B[K] -> C[I, K]", {"I": 8, "L": 8, "K": 8}, LINE, via="A[I]{U_X} * B[K]")
+    assert [s.op for s in p.steps][:2] == ["sum", "multiply"] and referee.verify(p, choice=False).ok
+    forgets = dataclasses.replace(p, steps=tuple(s for s in p.steps if not s.hlo))
+    assert not referee.verify(forgets, choice=False).right
+
+
+def test_what_jit_does_is_charged_for_its_sum_too():
+    p = sl.plan_matmul("A[I, L, J_X] * B[J, K_X] -> C[I, K_X]", WIDE, MESH, use_idle=False)
+    assert referee.partitioner_choice(p).kind == "same"
+    q = sl.plan_matmul("A[I, L, J_X] * B[J, K_X] -> C[I, K_X]", WIDE, MESH)
+    gather = max(3 / 4 * 2 * 512 * 512 / ICI, 3e-6)
+    summed = 2 * (512 * 64 * 128 + 512 * 128) / HBM
+    assert referee.partitioner_choice(q).seconds == pytest.approx(
+        summed + gather + 2 * 512 * 512 * 16384 / PEAK, rel=1e-6
+    )
+
+
+def test_the_same_collectives_are_not_the_same_if_more_is_summed():
+    p = sl.plan_matmul("A[I, J] * B[K] -> C[I_X, K]", {"I": 4096, "J": 4096, "K": 512}, LINE)
+    chosen = referee.partitioner_choice(p)
+    assert not p.collectives and chosen.collectives == ()
+    assert (chosen.kind == "dearer: repeats work") == (chosen.seconds > 1.02 * p.time.in_turn_s)
+
+
+def test_an_all_reduce_of_which_a_part_is_kept_counts_as_a_reduce_scatter_wherever_it_stands():
+    alone = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 512, "J": 512, "K": 512}, MESH, use_idle=False)
+    chosen = referee.partitioner_choice(alone)
+    assert chosen.kind == "same: all-reduce, then a slice" and chosen.steps[0].startswith("reduce-scatter over X")
+    assert str(chosen) == "jit by itself: the same, its reduce-scatter written as an all-reduce and a slice"
+    longer = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 4096, "J": 8192, "K": 4096}, MESH)
+    scatter = 3 / 4 * 2 * 4096 * 4096 / ICI
+    assert referee.partitioner_choice(longer).seconds == pytest.approx(2 * 4096 * 4096 * 2048 / PEAK + scatter)
+
+
+REDUCED = """HloModule m, num_partitions=4
+
+ENTRY %main (x: f32[8]) -> f32[4] {{
+  %x = f32[8]{{0}} parameter(0)
+  %r = f32[8]{{0}} all-reduce(%x), replica_groups={groups}, to_apply=%add
+  %table = s32[4]{{0}} constant({{0, 0, 4, 4}})
+  %i = u32[] partition-id()
+  %at = s32[1]{{0}} dynamic-slice(%table, %i), dynamic_slice_sizes={{1}}
+  %start = s32[] bitcast(%at)
+  ROOT %mine = f32[{kept}]{{0}} dynamic-slice(%r, %start), dynamic_slice_sizes={{{kept}}}
+}}
+
+%add (a: f32[], b: f32[]) -> f32[] {{
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("groups", "kept", "is_one"),
+    [("{{0,2},{1,3}}", 4, True), ("{{0,1},{2,3}}", 4, False), ("{{0,2},{1,3}}", 6, False), ("{{0,1,2,3}}", 2, False)],
+)
+def test_parts_are_those_of_a_reduce_scatter_only_if_they_differ_within_the_group(groups, kept, is_one):
+    assert kept_parts(REDUCED.format(groups=groups, kept=kept)) == [is_one]
