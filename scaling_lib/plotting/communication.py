@@ -4,19 +4,14 @@ import collections
 
 import numpy as np
 
-from scaling_lib import collectives
 from scaling_lib.plotting import style
 from scaling_lib.plotting.style import COLORS, DASHES, Picture
 from scaling_lib.sharding import plan_matmul
+from scaling_lib.sharding.costs import COLLECTIVES
 from scaling_lib.sharding.words import named
 from scaling_lib.units import ScalingError, si
 
-TIMES = {
-    "all-gather": collectives.all_gather_time,
-    "reduce-scatter": collectives.reduce_scatter_time,
-    "all-reduce": collectives.all_reduce_time,
-    "all-to-all": collectives.all_to_all_time,
-}
+TIMES = {op.replace("_", "-"): time for op, time in COLLECTIVES.items()}
 LOOKS = {
     "all-gather": ("-", COLORS["ici"]),
     "reduce-scatter": (":", COLORS["dcn"]),
