@@ -49,12 +49,12 @@ SCRIPT = """<script>
       slider.setAttribute("aria-valuetext", shots[at].dataset.says);
       says.textContent = shots[at].dataset.says;
     };
-    const stop = () => { clearInterval(timer); timer = 0; button.textContent = "Play"; };
-    const play = () => {
-      clearInterval(timer);
-      timer = setInterval(() => show((at + 1) % shots.length), 1000 * Number(film.dataset.seconds));
-      button.textContent = "Pause";
+    const stop = () => { clearTimeout(timer); timer = 0; button.textContent = "Play"; };
+    const beat = () => {  // the last shot stays three times as long as the others
+      const beats = at === shots.length - 1 ? 3 : 1;
+      timer = setTimeout(() => { show((at + 1) % shots.length); beat(); }, 1000 * beats * Number(film.dataset.seconds));
     };
+    const play = () => { clearTimeout(timer); beat(); button.textContent = "Pause"; };
     button.addEventListener("click", () => { wanted = !timer; (timer ? stop : play)(); });
     slider.addEventListener("input", () => { wanted = false; stop(); show(Number(slider.value)); });
     bar.addEventListener("keydown", (event) => event.stopPropagation());

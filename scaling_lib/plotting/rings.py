@@ -10,13 +10,13 @@ from scaling_lib.units import ScalingError
 
 WIDTH, LEFT, TOP, SLOT = 400, 40, 54, 27
 BLOCKS = "ABCDEFGHIJ"
-LINKS = "The line above joins each chip to its neighbours, and the last to the first."
+LINKS = "The loop above joins each chip to its neighbours, and the last to the first."
 KEYS = {
     "ring_all_gather": f"Blue: what a chip had before; green: what has just come in. {LINKS}",
     "ring_reduce_scatter": "Numbers: how many chips' parts a sum holds, a half where half of the block goes either "
     f"way; orange: sums that have just grown. {LINKS}",
-    "ring_all_to_all": "A0 is chip A's block for chip 0, in the column of the chip that holds it; blue: its own, not "
-    f"yet sent; green: come from others; “pass”: on their way through. {LINKS}",
+    "ring_all_to_all": "A letter is the sender, A for chip 0, B for chip 1 and so on; a digit is the chip it is for; "
+    f"blue: not yet sent; green: come from others; “pass”: on their way through. {LINKS}",
 }
 
 
@@ -186,11 +186,10 @@ def _scene(n, rows):
     for chip in range(n):
         parts.append(text(_x(chip, n) + (pitch - 8) / 2, 20, chip, "b"))
         parts.append(box(_x(chip, n), TOP, pitch - 8, n * SLOT, "e"))
-        if chip + 1 < n:
-            parts.append(line(_x(chip, n) + pitch - 8, 38, _x(chip + 1, n), 38))
-        parts.append(line(_x(chip, n) + (pitch - 8) / 2 - 10, 38, _x(chip, n) + (pitch - 8) / 2 + 10, 38))
-    first, last = _x(0, n), _x(n - 1, n) + pitch - 8
-    parts += [line(first, 38, first, 28), line(last, 38, last, 28), line(first, 28, last, 28)]
+        middle = _x(chip, n) + (pitch - 8) / 2
+        parts.append(line(middle, 38, middle, TOP))
+    first, last = _x(0, n) + (pitch - 8) / 2, _x(n - 1, n) + (pitch - 8) / 2
+    parts += [line(first, y, last, y) for y in (28, 38)] + [line(x, 28, x, 38) for x in (first, last)]
     parts += [text(LEFT - 8, TOP + SLOT * (b + 0.65), name, "r b") for b, name in enumerate(rows[:n])]
     return "".join(parts)
 
@@ -221,7 +220,7 @@ def _gathers(hop, i, last, n):
         own = chip == block
         parts += _cell(chip, block, n, "ici" if new else "hbm", BLOCKS[block], 0.65 if new or own else 0.28)
     have = int((hop.held[0] > 0).sum())
-    half = " (half of it from each side)" if i == last else ""
+    half = " (half of the last one from each side)" if i == last else ""
     what = "each chip holds its own block" if i == 0 else f"each chip has {have} of {n} blocks{half}"
     return parts, f"Hop {i} of {last}: {what}."
 

@@ -39,7 +39,7 @@ def shown(page):
 
 def moves(page, film):
     before = shown(page)
-    page.wait_for_timeout(2500 * film.seconds)
+    page.wait_for_timeout((2500 if before < len(film.shots) - 1 else 3500) * film.seconds)
     return shown(page) != before
 
 
