@@ -36,6 +36,17 @@ def tool_row(colab: str, download: str) -> str:
     return f'<p class="sl-tools d-print-none">{notebook if download else ""}</p>'
 
 
+def description(text: str, most: int = 155) -> str:
+    """What a search engine shows of a page: its first words, cut at a word's end.
+
+    >>> description('Write down "how" arrays lie on many chips.', most=30)
+    '<meta name="description" content="Write down &quot;how&quot; arrays lie…">'
+    """
+    words = " ".join(text.removeprefix("What you will be able to do.").split())
+    short = words if len(words) <= most else words[: most - 1].rsplit(" ", 1)[0] + "…"
+    return f'<meta name="description" content="{html.escape(short)}">' if short else ""
+
+
 def start_page(body: str, first: str, title: str) -> str:
     """The start page's head: title, the first line in italics, and the way to the first chapter."""
     link = f'<a class="sl-go" href="{html.escape(first)}">Start with {html.escape(title)}</a>'

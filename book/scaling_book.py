@@ -91,6 +91,8 @@ def on_page(app, pagename, templatename, context, doctree) -> str | None:
         body = page_parts.start_page(body, context["pathto"](first), app.env.titles[first].astext())
     context["body"] = body
     context["theme_extra_footer"] = page_parts.footer(links)
+    first = next(doctree.findall(nodes.paragraph), None)
+    context["metatags"] = context.get("metatags", "") + page_parts.description(first.astext() if first else "")
     return None
 
 
