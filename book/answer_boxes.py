@@ -21,8 +21,8 @@ STAGES = ("the idea", "the set-up", "the first line")
 # What a box is for: an exercise, a guess before the answer is read, or the last step of a worked example's twin.
 ROLES = {
     "answer": {"head": "Your answer", "button": "Check", "reveal": "Show solution"},
-    "guess": {"head": "Guess: {title}", "button": "Commit to this guess", "reveal": "Show the answer"},
-    "twin": {"head": "Your turn: {title}", "button": "Check", "reveal": "Show the answer"},
+    "guess": {"head": "Guess: {title}", "button": "Commit to this guess", "reveal": "The answer"},
+    "twin": {"head": "Your turn: {title}", "button": "Check", "reveal": "The answer"},
 }
 
 

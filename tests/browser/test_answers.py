@@ -183,4 +183,5 @@ def test_a_guess_hides_its_answer_until_one_commits(open_page, site):
     assert box.locator(".sl-solution").is_hidden()
     give(box, spec, spec["mistakes"][0]["value"])
     assert box.locator(".sl-solution p").is_visible()
+    assert box.locator(".sl-solution summary").inner_text() == "The answer"  # true of it shown and hidden
     assert page.locator("article").inner_text().count("\n") > 20  # and the text below was there all along

@@ -13,7 +13,7 @@ Q15 = Exercise(
     kind="number",
     unit="µs",
     points=3,
-    inputs={"i": 32768, "j": 8192, "k": 28672, "x": 16, "y": 16, "link": 45e9},
+    inputs={"i": 32768, "j": 5120, "k": 13824, "x": 16, "y": 16, "link": 45e9},
     draw=lambda rng: {
         "i": 4096 * rng.integers(4, 12),
         "j": 1024 * rng.integers(4, 12),
@@ -24,7 +24,7 @@ Q15 = Exercise(
     },
     expected=lambda j, k, x, y, link: _ring_us(2 * j * k / y, x, link),
     rtol=0.005,
-    source="case 4: B[J_X, K_Y] gathered over X, 2jk/y bytes in each ring, (x - 1)/x of it over two links",
+    source="case 2 on B, for A uses X already: B[J_X, K_Y] gathered over X, (x - 1)/x of 2jk/y bytes over two links",
     mistakes=(
         Mistake(
             lambda j, k, x, link: _ring_us(2 * j * k, x, link),
@@ -33,6 +33,14 @@ Q15 = Exercise(
         Mistake(
             lambda i, j, x, link: _ring_us(2 * i * j, x, link),
             "That gathers A, which would give up X on I; the result keeps it there. B gives it up.",
+        ),
+        Mistake(
+            lambda i, j, x, y, link: _ring_us(2 * i * j / y, x, link),
+            "That gathers A, cut over Y as well; but Y does not cut A, and it is B that gives up X.",
+        ),
+        Mistake(
+            lambda i, k, x, y, link: _ring_us(2 * i * k / y, x, link),
+            "That reduce-scatters C. No sums remain to be added: once B has given up X, J is whole in both.",
         ),
         Mistake(
             lambda j, k, x, y, link: 2 * _ring_us(2 * j * k / y, x, link),
@@ -49,7 +57,7 @@ Q15 = Exercise(
         Mistake(lambda j, k, x, y, link: _ring_us(j * k / y, x, link), "bf16 takes two bytes a number."),
     ),
     hints=(
-        "X stands on I of A and on J of B: in the result it cuts I. Which operand must give it up?",
+        "X cuts I of A and J of B; in the result it cuts I. Which operand must give it up?",
         "B is gathered over X. In one ring that is B[J, K_Y]: 2·j·k/y bytes.",
         "`v = 2 * j * k / y`; then the share that comes in, over two links, in µs.",
     ),
@@ -71,7 +79,7 @@ Q17 = Exercise(
     inputs={"i": 4096, "j": 28672, "k": 8192},
     draw=lambda rng: {
         "i": 1024 * rng.integers(1, 5),
-        "j": 1024 * rng.integers(10, 40),
+        "j": 1024 * rng.integers(11, 40),
         "k": 1024 * rng.integers(5, 9),
     },
     expected=lambda j, k: j / k,
@@ -79,6 +87,7 @@ Q17 = Exercise(
     source="2ij bytes gathered against 2ik scattered, the same share of both over the same links",
     mistakes=(
         Mistake(lambda j, k: k / j, "The other way round: the second way over the first."),
+        Mistake(1.0, "The weight has the same size either way, but does not move. A moves in one way, C in the other."),
         Mistake(
             lambda j, k: j / (2 * k),
             "That counts the second way twice, as an all-reduce. C stays cut, so a reduce-scatter is enough.",

@@ -115,6 +115,10 @@ Q14 = Exercise(
             "The longer axis is the slower one.",
         ),
         Mistake(
+            lambda gbytes, a, b, link: (a + b) / 8 * gbytes * 1e9 / (a * b * link) * 1e3,
+            "That adds the times of both axes. Each has links of its own, and they work at once.",
+        ),
+        Mistake(
             lambda gbytes, a, b, link: gbytes * 1e9 / (8 * link) * 1e3,
             "That is one ring that holds everything. In two dimensions divide by all chips.",
         ),
@@ -163,6 +167,14 @@ Q16 = Exercise(
         ),
         Mistake(1.0, "A shard of a gather visits every chip. A block stops at its target, half-way on average."),
         Mistake(2.0, "The other way round: the exchange is the cheaper one."),
+        Mistake(
+            lambda n: n / 2 / (n - 1),
+            "Close: block and shard cross so many links. But a shard is n blocks, of which only n − 1 travel.",
+        ),
+        Mistake(
+            lambda n: (n - 1) / (2 * n),
+            "Close: that is the exchange against V/W. A gather takes a little less: a chip has its own shard already.",
+        ),
         Mistake(lambda n: 1 / n, "That is through a switch. On a ring blocks pass through the chips between."),
     ),
     hints=(
@@ -171,8 +183,8 @@ Q16 = Exercise(
         "`mean_distance = sum(range(1, n)) / (n - 1)`",
     ),
     solution=(
-        "A block crosses n/2 links on average, a shard n − 1; there are n − 1 blocks of V/n² to a shard of V/n: "
-        "n/2 · (n − 1)/n² ÷ (n − 1)/n = 1/2, for every n."
+        "A block crosses n/2 links on average, a shard n − 1; of the n blocks of V/n² in a shard of V/n only n − 1 "
+        "travel: n/2 · (n − 1)/n² ÷ (n − 1)/n = 1/2, exactly, for every n."
     ),
     teaches="ch03-exchange",
     level=3,

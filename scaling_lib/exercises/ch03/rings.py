@@ -230,8 +230,13 @@ Q7 = Exercise(
             "On a ring half of the blocks need not be a whole number: one that may go either way is split.",
         ),
         Mistake(
+            lambda n, wraps: n * n / 8 if wraps else n * n // 4,
+            "On a ring of odd n that is not exact: of five chips the distances 1, 1, 2, 2 add up to 6, not to 25/4.",
+        ),
+        Mistake(
             lambda n, wraps: n * n / (8 if wraps else 4),
-            "For odd n that is not exact: the halves of a line have (n - 1)/2 and (n + 1)/2 chips.",
+            "For odd n that is not exact: a line of five has halves of 2 and 3 chips, and on a ring of five the "
+            "distances 1, 1, 2, 2 add up to 6, not to 25/4.",
         ),
     ),
     hints=(

@@ -138,7 +138,9 @@ G18 = _twin(
     4,
     {
         2: "An all-to-all on a line takes V/4W, an all-gather V/W.",
-        8: "That compares a line with a ring: V/W with V/8W.",
+        8: "That compares a line with a ring, V/W with V/8W; or it counts what a chip sends. Asked for is the time.",
+        3: "That is exact for four chips, where a chip lacks ¾ of the array. In the limit it lacks all of it.",
+        3.5: "That is exact for eight chips in a line. In the limit of many a chip lacks all of the array.",
         1 / 4: "The other way round: how many times as long does the all-gather take?",
         1: "Of the gathered array each chip keeps only a part: it was sent for nothing.",
     },
