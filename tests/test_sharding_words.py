@@ -46,6 +46,20 @@ def test_what_is_not_summed_alone_is_not_called_so():
     assert "alone" not in text and "outer" not in text and "batch" not in text
 
 
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("A[I, J, L_Y] * B[J, K] -> C[I, K]", True),
+        ("A[I, L_Y] * B[I] -> C[I]", True),
+        ("A[L_X] * B[K] -> C[K]", True),
+        ("A[I, L] * B[I] -> C[I]", False),
+    ],
+)
+def test_chips_can_multiply_what_they_hold_only_if_nothing_is_cut_that_is_summed_before(text, cut):
+    said = plan_matmul(text, {**SIZES, "L": 64}, FLAT).explain()
+    assert ("leaves partial sums" in said) == cut and ("chips can multiply what they hold" in said) == (not cut)
+
+
 def test_a_slice_that_the_next_gather_undoes_has_its_reason():
     eight = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=4, Y=2)
     p = plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K_X]", {"I": 4096, "J": 512, "K": 512}, eight)

@@ -56,6 +56,8 @@ def _unreduced(product):
 def _nothing(product):
     if any(product.a.of(dim) != product.b.of(dim) for dim in _shared(product)):
         return []  # said of the batch dimension
+    if product.multiplied.a.unreduced or product.multiplied.b.unreduced:
+        return []  # said of the dimension that is summed before
     return [
         "No dimension that is summed over is cut, and no axis cuts two dimensions: chips can multiply what they hold."
     ]
