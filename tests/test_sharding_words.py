@@ -24,7 +24,11 @@ EXPLAINED = {
     "A[I, J_X] * B[J, K] -> C[I, K]": "in A only: A is gathered, or B gives up the rest",
     "A[I, J] * B[J_X, K] -> C[I, K]": "in B only: B is gathered, or A gives up the rest",
     "A[I, J_X] * B[J_Y, K] -> C[I, K]": "over X in A but over Y in B",
-    "A[I, J_X] * B[J, K_X] -> C[I, K]": "X cuts J of A but K of B, and one of these is summed over",
+    "A[I, J_X] * B[J, K_X] -> C[I, K]": "X cuts J of A but K of B, and one of these is summed over: one of "
+    "the arrays must give up X.",
+    "A[I_X, J] * B[J_X, K_Y] -> C[I, K_XY]": "in B only, and A cannot be cut to match while X cuts it elsewhere.",
+    "A[I, J_XY] * B[J, K_YX] -> C[I, K]": "in A only, and B cannot be cut to match while X and Y cut it elsewhere.",
+    "A[I, J_XY] * B[J, K_Y] -> C[I, K]": "in A only, and B cannot be cut to match while Y cuts it elsewhere.",
     "A[B_X, I] * W[B_Y, I] -> C[B]": "B stands in both operands and in the result: a batch dimension, cut differently",
     "A[I, J]{U_X} * B[J, K] -> C[I, K]": "A is unreduced over X",
     "A[I, J] * B[J, K] -> C[I, J]": "K is in B alone and not in the result: it is summed before the product.",
