@@ -166,12 +166,11 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
     if not isinstance(mesh, Mesh):
         raise ScalingError(f"mesh must be a Mesh, for its links decide what is cheapest, got {mesh!r}")
     product = product if isinstance(product, Product) else parse_product(product, mesh)
-    plain, padding = _padded(product.arrays, _whole_sizes(product, sizes, mesh), mesh, pad)
+    asked = () if via is None else parse_operands(via, product.multiplied, mesh)
+    plain, padding = _padded((*product.arrays, *asked), _whole_sizes(product, sizes, mesh), mesh, pad)
     dtypes = _dtypes(product, dtype)
     search = Search(Amounts(product, plain, mesh, dtypes, compute), use_idle)
-    asked = None if via is None else parse_operands(via, product.multiplied, mesh)
-    for array in asked or ():
-        check(array, search)
+    check(asked, search)
     ranked = search.ranked(asked)
     if not ranked:
         raise ScalingError(f"via: {why_not(asked, search)}")
