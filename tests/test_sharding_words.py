@@ -89,6 +89,13 @@ def test_the_next_best_plan_is_as_long_or_so_many_times():
     )
 
 
+def test_the_next_best_plan_is_told_with_its_slices():
+    last = plan_matmul("A[I_X, J] * B[J_X, K] -> C[I_X, K]", SIZES, FLAT).explain().splitlines()[-1]
+    assert "): slice A by Y: A[I_X, J] -> A[I_XY, J]; " in last and last.endswith(
+        "; slice C by X: C[I, K] -> C[I_X, K]"
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

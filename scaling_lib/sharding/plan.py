@@ -9,7 +9,6 @@ import numpy as np
 
 from scaling_lib.hardware import Mesh
 from scaling_lib.sharding.amounts import Amounts
-from scaling_lib.sharding.moves import FREE
 from scaling_lib.sharding.product import Product, parse_operands, parse_product
 from scaling_lib.sharding.reasons import reasons
 from scaling_lib.sharding.search import Search
@@ -111,7 +110,7 @@ class Plan:
         other = self.alternatives[0]
         ratio = other.time.in_turn_s / self.time.in_turn_s
         longer = f"{ratio:.3g} times as long" if ratio >= 1.005 else "as long"
-        what = "; ".join(step.what for step in other.steps if step.op not in FREE)
+        what = "; ".join(step.what for step in other.steps)
         return [f"next best, {longer} ({si(other.time.in_turn_s, 's')}): {what}"]
 
     def __str__(self):
