@@ -1,5 +1,6 @@
 """The TPU compiler without a TPU, and the recorded report where it cannot run."""
 
+import dataclasses
 import functools
 import json
 import os
@@ -202,6 +203,17 @@ def test_every_program_of_the_book_has_its_recorded_report(no_compiler, name):
         found.hlo  # noqa: B018
     with pytest.raises(ScalingError, match="keeps figures only"):
         referee.collectives_in(found)
+
+
+def test_rows_that_are_alike_are_shown_as_one_that_runs_as_often(no_compiler):
+    permute = {"op": "collective-permute", "elements": 8, "bytes": 16, "axes": ("X",), "dtype": "bf16"}
+    runs = [referee.Collective(**permute, times=n) for n in (2, 2, 1)]
+    other = [referee.Collective(**permute | {"axes": ("Y",)}, times=n) for n in (1, None)]
+    found = dataclasses.replace(PROGRAMS["ch01_split_matmul"].compile(), collectives=(*runs, *other))
+    shown = repr(found)
+    assert shown.count("over X: bf16, 8 elements, 16 bytes × 5\n") == shown.count("collective-permute over X") == 1
+    assert shown.count("over Y: bf16, 8 elements, 16 bytes × ?\n") == shown.count("collective-permute over Y") == 1
+    assert found._repr_html_().count(">collective-permute<") == 2 and len(found.collectives) == 5
 
 
 @needs_compiler

@@ -68,15 +68,24 @@ def test_the_tpu_compiler_still_makes_what_is_recorded(seed):
 
 def test_a_tally_counts_verdicts_and_who_was_asked():
     rows = [{"kind": k} for k in ("same", "same: all-reduce, then a slice", "equal", "dearer: gathers", "not asked")]
-    rows[0]["tpu_kind"] = "cheaper: other"
+    here = "TPU v5e 2x4: 8 chips, 1 host, no wraparound"
+    rows[0] |= {"machine": here, "tpu_kind": "cheaper: other"}
+    rows[1] |= {"machine": "H100 SXM: 8 on NVLink", "tpu_kind": "same"}
     assert referee.tally(rows) == {
         "asked": 4, "alike": 3, "same": 2, "equal": 1, "cheaper": 0, "dearer": 1, "unpriced": 0,
     }  # fmt: skip
     assert referee.tally(rows, "tpu")["asked"] == referee.tally(rows, "tpu")["cheaper"] == 1
+
+
+def test_the_tpu_compiler_is_judged_on_the_machine_it_compiled_for():
     kept = recorded_products()["products"]
-    for on, key in (("cpu", "kind"), ("tpu", "tpu_kind")):
-        kinds = collections.Counter(row[key].split(":")[0] for row in kept if key in row)
-        assert referee.tally(kept, on)["asked"] == kinds.total() - kinds["not asked"]
+    here = [row for row in kept if "tpu_kind" in row and row["machine"].startswith("TPU v5e 2x4:")]
+    assert referee.on_this_tpu(kept) == here
+    cpu, tpu, cpu_here = referee.tally(kept), referee.tally(kept, "tpu"), referee.tally(here)
+    for found, rows, key in ((cpu, kept, "kind"), (tpu, here, "tpu_kind"), (cpu_here, here, "kind")):
+        kinds = collections.Counter(row[key].split(":")[0] for row in rows)
+        assert found["asked"] == kinds.total() - kinds["not asked"]
+    assert tpu["asked"] == cpu_here["asked"]
 
 
 def test_reduce_scatters_that_became_an_all_reduce_are_counted():

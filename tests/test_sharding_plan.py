@@ -206,6 +206,14 @@ def test_padding_is_stated_or_refused():
     assert plan_matmul(text, {**sizes, "I": 16}, LINE, pad=True).padding == {}
 
 
+def test_operands_that_are_asked_for_are_padded_too():
+    sizes = {"I": 6, "J": 16, "K": 16}
+    p = sl.plan_matmul("A[I, J] * B[J, K] -> C[I, K]", sizes, LINE, pad=True, via="A[I_X, J] * B[J, K]")
+    assert p.padding == {"I": 2} and str(p.steps[0].output) == "A[I_X, J]"
+    with pytest.raises(sl.ScalingError, match=r"6 elements of I do not divide by 8 chips.*or pad=True"):
+        sl.plan_matmul("A[I, J] * B[J, K] -> C[I, K]", sizes, LINE, via="A[I_X, J] * B[J, K]")
+
+
 def test_a_mesh_axis_of_one_chip_changes_nothing():
     one = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8, Y=1)
     p = plan_matmul("A[I_Y, J_X] * B[J_XY, K] -> C[I, K]", SIZES, one)

@@ -5,6 +5,7 @@ import pytest
 import scaling_lib as sl
 from scaling_lib import referee
 from scaling_lib.referee.kept_parts import kept_parts
+from scaling_lib.referee.local_sums import local_sums
 
 MESH = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=4, Y=2)
 LINE = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
@@ -75,6 +76,38 @@ def test_what_jit_does_is_charged_for_its_sum_too():
     assert referee.partitioner_choice(q).seconds == pytest.approx(
         summed + gather + 2 * 512 * 512 * 16384 / PEAK, rel=1e-6
     )
+
+
+IN_STAGES = """HloModule m
+
+%windows.reduced (p: f32[4,{n},3]) -> f32[4,3] {{
+  %p = f32[4,{n},3]{{2,1,0}} parameter(0)
+  %zero = f32[] constant(0)
+  %r = f32[4,3]{{1,0}} reduce(%p, %zero), dimensions={{1}}, to_apply=%add
+  ROOT %c = f32[4,3]{{0,1}} copy(%r)
+}}
+
+ENTRY %main (x: f32[4,64,3]) -> f32[4,3] {{
+  %x = f32[4,64,3]{{2,1,0}} parameter(0)
+  %zero = f32[] constant(0)
+  %y = f32[4,64,3]{{2,1,0}} {what}
+  %w = f32[4,{n},3]{{2,1,0}} reduce-window(%y, %zero), window={{size=1x32x1 stride=1x{stride}x1}}, to_apply=%add
+  ROOT %f = f32[4,3]{{0,1}} fusion(%w), kind=kLoop, calls=%windows.reduced
+}}
+
+%add (a: f32[], b: f32[]) -> f32[] {{
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("what", "stride", "n", "sums"),
+    [("negate(%x)", 32, 2, [(768, 12)]), ("multiply(%x, %x)", 32, 2, []), ("negate(%x)", 16, 3, [(36, 12)])],
+)
+def test_a_sum_of_sums_of_windows_reads_what_the_windows_are_of(what, stride, n, sums):
+    assert local_sums(IN_STAGES.format(what=what, stride=stride, n=n)) == sums
 
 
 def test_the_same_collectives_are_not_the_same_if_more_is_summed():

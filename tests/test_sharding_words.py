@@ -24,7 +24,11 @@ EXPLAINED = {
     "A[I, J_X] * B[J, K] -> C[I, K]": "in A only: A is gathered, or B gives up the rest",
     "A[I, J] * B[J_X, K] -> C[I, K]": "in B only: B is gathered, or A gives up the rest",
     "A[I, J_X] * B[J_Y, K] -> C[I, K]": "over X in A but over Y in B",
-    "A[I, J_X] * B[J, K_X] -> C[I, K]": "X cuts J of A but K of B, and one of these is summed over",
+    "A[I, J_X] * B[J, K_X] -> C[I, K]": "X cuts J of A but K of B, and one of these is summed over: one of "
+    "the arrays must give up X.",
+    "A[I_X, J] * B[J_X, K_Y] -> C[I, K_XY]": "in B only, and A cannot be cut to match while X cuts it elsewhere.",
+    "A[I, J_XY] * B[J, K_YX] -> C[I, K]": "in A only, and B cannot be cut to match while X and Y cut it elsewhere.",
+    "A[I, J_XY] * B[J, K_Y] -> C[I, K]": "in A only, and B cannot be cut to match while Y cuts it elsewhere.",
     "A[B_X, I] * W[B_Y, I] -> C[B]": "B stands in both operands and in the result: a batch dimension, cut differently",
     "A[I, J]{U_X} * B[J, K] -> C[I, K]": "A is unreduced over X",
     "A[I, J] * B[J, K] -> C[I, J]": "K is in B alone and not in the result: it is summed before the product.",
@@ -44,6 +48,20 @@ def test_what_is_not_summed_alone_is_not_called_so():
     text = plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K]", SIZES, LINE).explain()
     assert "unreduced over" not in plan_matmul("A[I, L_X] * B[K] -> C[I, K]", {**SIZES, "L": 8}, LINE).explain()
     assert "alone" not in text and "outer" not in text and "batch" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("A[I, J, L_Y] * B[J, K] -> C[I, K]", True),
+        ("A[I, L_Y] * B[I] -> C[I]", True),
+        ("A[L_X] * B[K] -> C[K]", True),
+        ("A[I, L] * B[I] -> C[I]", False),
+    ],
+)
+def test_chips_can_multiply_what_they_hold_only_if_nothing_is_cut_that_is_summed_before(text, cut):
+    said = plan_matmul(text, {**SIZES, "L": 64}, FLAT).explain()
+    assert ("leaves partial sums" in said) == cut and ("chips can multiply what they hold" in said) == (not cut)
 
 
 def test_a_slice_that_the_next_gather_undoes_has_its_reason():
@@ -68,6 +86,13 @@ def test_the_next_best_plan_is_as_long_or_so_many_times():
     other = plan_matmul("A[I_X, J] * B[J, K_X] -> C[I_X, K]", {"I": 4096, "J": 8192, "K": 512}, LINE)
     assert (
         f"next best, {other.alternatives[0].time.in_turn_s / other.time.in_turn_s:.3g} times as long" in other.explain()
+    )
+
+
+def test_the_next_best_plan_is_told_with_its_slices():
+    last = plan_matmul("A[I_X, J] * B[J_X, K] -> C[I_X, K]", SIZES, FLAT).explain().splitlines()[-1]
+    assert "): slice A by Y: A[I_X, J] -> A[I_XY, J]; " in last and last.endswith(
+        "; slice C by X: C[I, K] -> C[I_X, K]"
     )
 
 

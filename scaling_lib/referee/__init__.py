@@ -14,7 +14,7 @@ from scaling_lib.referee.choice import CLASSES, Choice, partitioner_choice  # no
 from scaling_lib.referee.hlo import Collective, FlopCount, HloError, collectives_in, flops_in  # noqa: E402
 from scaling_lib.referee.measure import MeasuredRoofline, measure_roofline  # noqa: E402
 from scaling_lib.referee.random_products import planned, random_product, recorded_products  # noqa: E402
-from scaling_lib.referee.record import scatters_on_tpu, tally  # noqa: E402
+from scaling_lib.referee.record import on_this_tpu, scatters_on_tpu, tally  # noqa: E402
 from scaling_lib.referee.report import TpuReport  # noqa: E402
 from scaling_lib.referee.rewrites import OnTpu, on_tpu, wanted  # noqa: E402
 from scaling_lib.referee.tiles import MeasuredTiles, measure_tiles  # noqa: E402
@@ -49,6 +49,7 @@ __all__ = [
     "measure_roofline",
     "measure_tiles",
     "mesh_devices",
+    "on_this_tpu",
     "on_tpu",
     "parse_topology",
     "partitioner_choice",

@@ -1,5 +1,7 @@
 """Sums of a compiled program that are no part of a product: what each device adds up of its own block."""
 
+import re
+
 from scaling_lib.referee.hlo import complete, hlo_text
 from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_text import parse_module
@@ -26,15 +28,34 @@ def local_sums(compiled_or_text):
     ... }''')
     [(32, 4)]
     """
-    found = []
+    found, fused = [], {}
     for visit in visits(parse_module(hlo_text(compiled_or_text))):
         ins, inside = visit.instruction, visit.computation
-        if ins.opcode == "reduce" and _source(ins.operands[0], inside).opcode != "multiply":
-            read = inside[ins.operands[0]].arrays[0].elements
-            found += [(read, ins.arrays[0].elements)] * (visit.times or 1)
+        if ins.opcode == "fusion":
+            fused[ins.callee("calls")] = ins, inside
+        if ins.opcode == "reduce":
+            of = _summed(ins, inside, fused)
+            if _source(*of).opcode != "multiply":
+                name, where = of
+                found += [(where[name].arrays[0].elements, ins.arrays[0].elements)] * (visit.times or 1)
     return found
 
 
 def _source(name, inside):
     ins = inside[name]
     return _source(ins.operands[0], inside) if ins.opcode in _SAME_VALUE else ins
+
+
+def _summed(ins, inside, fused):
+    """(name, computation) of what is summed in the end: the CPU compiler may add up windows of it first."""
+    source, where = _source(ins.operands[0], inside), inside
+    if source.opcode == "parameter" and where.name in fused:
+        call, where = fused[where.name]
+        source = _source(call.operands[int(source.argument)], where)
+    return _summed(source, where, fused) if _adds_windows(source) else (ins.operands[0], inside)
+
+
+def _adds_windows(ins):
+    """Whether these are sums of windows that do not overlap, each element in one of them."""
+    window = dict(re.findall(r"(\w+)=([^ }]+)", ins.attr("window") or ""))
+    return ins.opcode == "reduce-window" and window.get("size") == window.get("stride")

@@ -4,13 +4,14 @@ import collections
 import json
 import math
 
+from scaling_lib.hardware import TpuSlice
 from scaling_lib.referee.choice import partitioner_choice
 from scaling_lib.referee.random_products import N_PLAIN, N_PRODUCTS, RECORD, planned
 from scaling_lib.referee.rewrites import on_tpu, wanted
 from scaling_lib.referee.tpu_compiler import versions, why_no_compiler
 from scaling_lib.referee.verification import verify
 
-TOPOLOGY = "v5e:4x2"
+TOPOLOGY, SLICE = "v5e:4x2", TpuSlice("tpu-v5e", (2, 4))
 N_TPU = {0: 100, N_PLAIN: 20}  # {first seed: how many of the products from there that fill eight chips}
 
 
@@ -84,7 +85,7 @@ def tally(rows, on="cpu"):
 
     Args:
       rows: of the record.
-      on: "cpu": what XLA compiles for eight CPU devices; "tpu": for eight TPU v5e, of which there are fewer.
+      on: "cpu": what XLA compiles for CPU devices; "tpu": for eight TPU v5e, of products `on_this_tpu` alone.
 
     Returns:
       {"asked": n, "alike": same or equal, and one entry for each verdict}.
@@ -93,9 +94,22 @@ def tally(rows, on="cpu"):
     2
     """
     key = {"cpu": "kind", "tpu": "tpu_kind"}[on]
+    rows = rows if on == "cpu" else on_this_tpu(rows)
     verdicts = collections.Counter(r[key].split(":")[0] for r in rows if r.get(key, "not asked") != "not asked")
     each = {verdict: verdicts[verdict] for verdict in ("same", "equal", "cheaper", "dearer", "unpriced")}
     return {"asked": sum(each.values()), "alike": each["same"] + each["equal"], **each}
+
+
+def on_this_tpu(rows):
+    """Rows of the record that are compiled for the TPU slice they are planned and priced for.
+
+    The compiler does not know the machine of the others: its choice may be dear there and yet right for its own.
+
+    >>> v5e = {"machine": repr(SLICE), "tpu_kind": "same"}
+    >>> on_this_tpu([v5e, {"machine": "H100", "tpu_kind": "same"}, {"machine": repr(SLICE)}]) == [v5e]
+    True
+    """
+    return [r for r in rows if "tpu_kind" in r and r["machine"] == repr(SLICE)]
 
 
 def scatters_on_tpu(rows):

@@ -67,7 +67,7 @@ class TpuReport:
 
     def __repr__(self):
         rows = "\n".join(f"  {name:12} {value}" for name, value in self._rows())
-        collectives = "".join(f"\n    {c}" for c in self.collectives) or " none"
+        collectives = "".join(f"\n    {c}" for c in _merged(self.collectives)) or " none"
         return f"{self._title()}\n{rows}\n  collectives {collectives}\n  {self._provenance()}"
 
     def _repr_html_(self):
@@ -76,7 +76,7 @@ class TpuReport:
 
         facts = "".join(f"<br>{html.escape(name.strip())}: {html.escape(value)}" for name, value in self._rows())
         head = cells(("collective", "mesh axes", "type", "elements", "bytes", "times", "note"), "th")
-        body = "".join(cells(_columns(c)) for c in self.collectives) or '<tr><td colspan="7">none</td></tr>'
+        body = "".join(cells(_columns(c)) for c in _merged(self.collectives)) or '<tr><td colspan="7">none</td></tr>'
         return (
             f'<div class="sl-report"><p><strong>{html.escape(self._title())}</strong>{facts}</p>'
             f'<div class="sl-scroll" style="overflow-x:auto"><table style="margin:0.5em 0">'
@@ -105,6 +105,14 @@ class TpuReport:
 
 
 _CELL = 'style="padding:0.2em 1.2em 0.2em 0;text-align:left;background:none"'
+
+
+def _merged(collectives):
+    """Collectives for display: those that differ in nothing but how often they run are one row, where its first is."""
+    times = {}
+    for c in collectives:
+        times.setdefault(replace(c, times=None), []).append(c.times)
+    return [replace(c, times=None if None in each else sum(each)) for c, each in times.items()]
 
 
 def _columns(c):

@@ -9,7 +9,6 @@ import numpy as np
 
 from scaling_lib.hardware import Mesh
 from scaling_lib.sharding.amounts import Amounts
-from scaling_lib.sharding.moves import FREE
 from scaling_lib.sharding.product import Product, parse_operands, parse_product
 from scaling_lib.sharding.reasons import reasons
 from scaling_lib.sharding.search import Search
@@ -111,7 +110,7 @@ class Plan:
         other = self.alternatives[0]
         ratio = other.time.in_turn_s / self.time.in_turn_s
         longer = f"{ratio:.3g} times as long" if ratio >= 1.005 else "as long"
-        what = "; ".join(step.what for step in other.steps if step.op not in FREE)
+        what = "; ".join(step.what for step in other.steps)
         return [f"next best, {longer} ({si(other.time.in_turn_s, 's')}): {what}"]
 
     def __str__(self):
@@ -166,12 +165,11 @@ def plan_matmul(product, sizes, mesh, *, dtype="bf16", compute=None, pad=False, 
     if not isinstance(mesh, Mesh):
         raise ScalingError(f"mesh must be a Mesh, for its links decide what is cheapest, got {mesh!r}")
     product = product if isinstance(product, Product) else parse_product(product, mesh)
-    plain, padding = _padded(product.arrays, _whole_sizes(product, sizes, mesh), mesh, pad)
+    asked = () if via is None else parse_operands(via, product.multiplied, mesh)
+    plain, padding = _padded((*product.arrays, *asked), _whole_sizes(product, sizes, mesh), mesh, pad)
     dtypes = _dtypes(product, dtype)
     search = Search(Amounts(product, plain, mesh, dtypes, compute), use_idle)
-    asked = None if via is None else parse_operands(via, product.multiplied, mesh)
-    for array in asked or ():
-        check(array, search)
+    check(asked, search)
     ranked = search.ranked(asked)
     if not ranked:
         raise ScalingError(f"via: {why_not(asked, search)}")

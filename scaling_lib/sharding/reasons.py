@@ -56,6 +56,8 @@ def _unreduced(product):
 def _nothing(product):
     if any(product.a.of(dim) != product.b.of(dim) for dim in _shared(product)):
         return []  # said of the batch dimension
+    if product.multiplied.a.unreduced or product.multiplied.b.unreduced:
+        return []  # said of the dimension that is summed before
     return [
         "No dimension that is summed over is cut, and no axis cuts two dimensions: chips can multiply what they hold."
     ]
@@ -94,10 +96,12 @@ def _summed(product, dim):
             "parts do not meet until one is brought in line with the other."
         )
     cut, whole, axes = (a, b, here) if here else (b, a, there)
-    return (
-        f"{dim} is summed over and cut over {named(axes)} in {cut.name} only: {cut.name} is gathered, or {whole.name} "
-        "gives up the rest and partial sums remain."
-    )
+    only = f"{dim} is summed over and cut over {named(axes)} in {cut.name} only"
+    taken = [axis for axis in axes if any(axis in others for others in whole.axes)]
+    if taken:
+        elsewhere = f"{named(taken)} {'cuts' if len(taken) == 1 else 'cut'} it elsewhere"
+        return f"{only}, and {whole.name} cannot be cut to match while {elsewhere}."
+    return f"{only}: {cut.name} is gathered, or {whole.name} gives up the rest and partial sums remain."
 
 
 def _outer(product, axis):
@@ -107,7 +111,10 @@ def _outer(product, axis):
     if mine == other:
         return ""
     if mine in product.contracted or other in product.contracted:
-        return f"{axis} cuts {mine} of {a.name} but {other} of {b.name}, and one of these is summed over."
+        return (
+            f"{axis} cuts {mine} of {a.name} but {other} of {b.name}, and one of these is summed over: one of the "
+            f"arrays must give up {axis}."
+        )
     letter = axis.lower()
     return (
         f"{axis} cuts {mine} of {a.name} and {other} of {b.name}: chip {letter} would only get block ({letter}, "

@@ -83,12 +83,12 @@ class Search:
         shape = [self.sizes[dim] for dim in array.dims]
         return search(graph, self.costs, root, self.amounts.whole_bytes(array), shape)
 
-    def ranked(self, via=None):
-        """Candidates with a finite time, the cheapest first."""
+    def ranked(self, via=()):
+        """Candidates with a finite time, the cheapest first; `via`: only with these two operands."""
         numbers = [[route.graph.number[c[i]] for c in self.candidates] for i, route in enumerate(self.routes)]
         seconds = sum(route.seconds[n] for route, n in zip(self.routes, numbers, strict=True)) + self._local_s(numbers)
         order = [i for i in np.argsort(seconds, kind="stable") if np.isfinite(seconds[i])]
-        if via is not None:
+        if via:
             wanted = tuple(map(self.state, via))
             order = [i for i in order if self.candidates[i][:2] == wanted]
         return [self.candidates[i] for i in order]

@@ -4,12 +4,12 @@ from scaling_lib.sharding.words import named
 from scaling_lib.units import ScalingError
 
 
-def check(array, search):
-    """Refuse an operand whose blocks do not divide, or that names an axis which is to stay idle."""
-    array.local_shape(search.sizes, search.mesh)
-    idle = [axis for axis in array.used if axis not in search.names and search.mesh.sizes[axis] > 1]
-    if idle:
-        raise ScalingError(f"via: {array} is cut over {named(idle)}, which use_idle=False leaves idle")
+def check(operands, search):
+    """Refuse operands that name an axis which is to stay idle."""
+    for array in operands:
+        idle = [axis for axis in array.used if axis not in search.names and search.mesh.sizes[axis] > 1]
+        if idle:
+            raise ScalingError(f"via: {array} is cut over {named(idle)}, which use_idle=False leaves idle")
 
 
 def why_not(operands, search):

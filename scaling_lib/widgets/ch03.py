@@ -23,7 +23,9 @@ MESHES = {
     "TPU v5e, X = 8, Y = 16 (a ring)": lambda: Mesh(TpuSlice("tpu-v5e", (8, 16)), X=8, Y=16),
     "TPU v5e, X = 16, Y = 16 (rings)": lambda: Mesh(TpuSlice("tpu-v5e", (16, 16)), X=16, Y=16),
     "TPU v6e, X = 4, Y = 2": lambda: Mesh(TpuSlice("tpu-v6e", (2, 4)), X=4, Y=2),
-    "TPU v5p, X = 16, Y = 4 (rings)": lambda: Mesh(TpuSlice("tpu-v5p", (4, 4, 4)), X=(0, 1), Y=(2,)),
+    "TPU v5p 4 × 4 × 4, X = 16 on two sides, Y = 4 (rings)": lambda: Mesh(
+        TpuSlice("tpu-v5p", (4, 4, 4)), X=(0, 1), Y=(2,)
+    ),
     "H100 node, X = 4, Y = 2": lambda: Mesh(GpuCluster("h100", 8), X=4, Y=2),
     "4 H100 nodes, X = 4, Y = 8": lambda: Mesh(GpuCluster("h100", 32), X=4, Y=8),
 }
@@ -266,7 +268,8 @@ def _of_the_best(what, pattern):
 SAYS = (
     Say(
         "{text_A} · {text_B} → {text_C} on {mesh}: {words_A}{words_B}multiply ({label}){words_C}; {best_s:s}, of which "
-        "the product takes {product:s}. A chip holds {local:B} of the three arrays."
+        "the product takes {product:s}. A chip holds {local:B} of the three "
+        "arrays as they are given."
     ),
 )
 
@@ -328,7 +331,7 @@ def _explorer():
         title="The layouts decide what must be sent; the block of chip (1, 0) is filled",
         controls=(
             *(_layout_control(*pick) for pick in (("A", "I_X J"), ("B", "J K_X"), ("C", "I_X K"))),
-            Control("mesh", "Mesh", tuple(MESHES), "TPU v5e, X = 4, Y = 2", tuple(MESHES)),
+            Control("mesh", "Mesh", tuple(MESHES), "TPU v5e, X = 4, Y = 2", tuple(MESHES), wide=True),
             *(Control(dim.lower(), dim, SIZES, size) for dim, size in (("I", 4096), ("J", 8192), ("K", 4096))),
         ),
         tables=tuple(_tables()),
