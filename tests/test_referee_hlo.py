@@ -49,8 +49,19 @@ def test_a_collective_is_read_with_the_whole_array_of_a_group(op, groups, elemen
 
 
 def test_merged_all_reduce_counts_all_its_arrays():
-    found = one("  ROOT %r = (f32[8,4]{1,0}, f32[8,4]{1,0}) all-reduce(%x, %x), replica_groups={}, to_apply=%add")
+    line = (
+        "  ROOT %r = (f32[8,4]{1,0}, f32[8,4]{1,0}) all-reduce(%x, %x), channel_id=1, replica_groups={}, to_apply=%add"
+    )
+    found = one(line)
     assert (found.elements, found.arrays, found.axes) == (64, 2, ("X", "Y"))
+
+
+def test_no_groups_are_all_devices_over_a_channel_and_else_all_replicas():
+    line = "  ROOT %r = f32[8,4]{1,0} all-reduce(%x), replica_groups={}, to_apply=%add"
+    assert (one(line).group_size, one(line).axes) == (1, ())
+    assert one(line.replace("replica_groups", "channel_id=1, replica_groups")).axes == ("X", "Y")
+    (found,) = collectives_in(module(X + line).replace("num_partitions", "replica_count"), MESH)
+    assert found.axes == ("X", "Y")
 
 
 def test_all_to_all_in_pieces_is_one_array():

@@ -19,9 +19,10 @@ def test_a_permute_counts_what_one_device_sends_along_the_axes_that_change():
         assert (found.op, found.elements, "".join(found.axes)) == ("collective-permute", 32, axes)
 
 
-def test_a_permute_without_pairs_sends_nothing():
-    found = one("  ROOT %p = f32[8,4]{1,0} collective-permute(%x), source_target_pairs={}")
-    assert (found.elements, found.bytes, found.axes, found.pairs) == (0, 0, (), ())
+@pytest.mark.parametrize("pairs", ["", "{0,0}", "{0,0},{3,3}"])
+def test_a_permute_without_pairs_of_two_devices_sends_nothing(pairs):
+    found = one(f"  ROOT %p = f32[8,4]{{1,0}} collective-permute(%x), source_target_pairs={{{pairs}}}")
+    assert (found.elements, found.bytes, found.axes) == (0, 0, ()) and "nothing is sent" in found.note
 
 
 @pytest.mark.parametrize("index", ["s32[1024]{0}", "s32[]", "s32[2]{0}"])

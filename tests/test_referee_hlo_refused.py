@@ -110,6 +110,8 @@ START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather
         (PERMUTE, ", source_target_pairs={{0,1}}", "", "without source_target_pairs="),
         (PERMUTE, "{{0,1}}", "{{}}", "no pairs of devices"),
         (PERMUTE, "{{0,1}}", "{{0,1},{2}}", "no pairs of devices"),
+        (PERMUTE, "{{0,1}}", "{{0,1},{2,1}}", "line 11: %p: a device receives twice"),
+        (PERMUTE, "{{0,1}}", "{{0,1},{0,2}}", "line 11: %p: a device sends twice"),
         (PERMUTE, "{{0,1}}", "{{0,8}}", r"\[8\] name a device outside"),
         (PERMUTE, "ROOT %p", "ROOT %x", "%x is defined twice in %main"),
         (PERMUTE, "  ROOT", "  ROOT %q = f32[8,4]{1,0} negate(%x)\n  ROOT", "a second ROOT in %main"),

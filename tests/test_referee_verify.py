@@ -124,6 +124,44 @@ def test_a_choice_has_its_class(text, mesh, kind):
     assert str(found).startswith("jit by itself: ")
 
 
+WOVEN = """HloModule m, num_partitions=8
+
+%body (s: (s32[], bf16[64,16])) -> (s32[], bf16[64,16]) {
+  %s = (s32[], bf16[64,16]) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %b = bf16[64,16] get-tuple-element(%s), index=1
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %p = bf16[64,16] collective-permute(%b), channel_id=1, source_target_pairs={{0,1},{1,0}}
+  %y = bf16[64,64] dot(%b, %b), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  ROOT %t = (s32[], bf16[64,16]) tuple(%next, %p)
+}
+
+%again (s: (s32[], bf16[64,16])) -> pred[] {
+  %s = (s32[], bf16[64,16]) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %seven = s32[] constant(7)
+  ROOT %less = pred[] compare(%i, %seven), direction=LT
+}
+
+ENTRY %main (b: bf16[64,16]) -> (s32[], bf16[64,16]) {
+  %b = bf16[64,16] parameter(0)
+  %zero = s32[] constant(0)
+  %s = (s32[], bf16[64,16]) tuple(%zero, %b)
+  ROOT %w = (s32[], bf16[64,16]) while(%s), condition=%again, body=%body
+}"""
+
+
+def test_permutes_between_pieces_of_a_product_are_a_class_of_their_own(monkeypatch):
+    monkeypatch.setattr(choice, "_compiled", lambda plan: WOVEN)
+    found = referee.partitioner_choice(plan())
+    assert found.kind == "unpriced: woven" and math.isnan(found.seconds)
+    assert found.steps == ("collective-permute over X: 1,024 elements × 7",) and "nan" not in str(found)
+    apart = WOVEN.replace("dot(%b, %b), lhs_contracting_dims={1}, rhs_contracting_dims={1}", "negate(%b)")
+    monkeypatch.setattr(choice, "_compiled", lambda plan: apart)
+    assert referee.partitioner_choice(plan()).kind == "unpriced"
+
+
 def test_a_part_of_an_axis_has_a_price():
     fine = prime_mesh(FLAT)
     assert fine.sizes == {"X.0": 2, "X.1": 2, "Y.0": 2} and fine.n_chips == 8

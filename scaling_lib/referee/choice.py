@@ -13,7 +13,10 @@ from jax.sharding import NamedSharding
 from scaling_lib.referee import sharded
 from scaling_lib.referee.devices import make_mesh
 from scaling_lib.referee.hlo import Collective, collectives_in
+from scaling_lib.referee.hlo_flops import flops_of
+from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_products import products_in
+from scaling_lib.referee.hlo_text import parse_module
 from scaling_lib.referee.kept_parts import kept_parts
 from scaling_lib.referee.local_sums import local_sums
 from scaling_lib.referee.refine import prime_mesh
@@ -46,6 +49,8 @@ CLASSES = {
     "dearer: other": "It sends as many elements or fewer, but over slower or fewer links, or in more hops: it knows no "
     "machine.",
     "unpriced": "Its groups lie along no part of the mesh, so our model has no time for it.",
+    "unpriced: woven": "It sends piece by piece between pieces of the product (a collective matmul); our model, steps "
+    "in turn, has no time for that.",
     "not asked": "Partial sums have no form outside shard_map, so jit cannot be asked.",
 }
 
@@ -78,15 +83,16 @@ class Choice:
             return f"jit by itself: the same, its reduce-scatter {WRITTEN}"
         if self.verdict == "not asked":
             return f"jit by itself: not asked. {CLASSES[self.kind]}"
-        how = f"{si(self.seconds, 's')} against {si(self.ours_s, 's')}"
+        how = "" if self.verdict == "unpriced" else f", {si(self.seconds, 's')} against {si(self.ours_s, 's')}"
         steps = "; ".join(self.steps) or "no collective"
-        return f"jit by itself: {self.verdict}, {how}: {steps}. {CLASSES[self.kind]}"
+        return f"jit by itself: {self.verdict}{how}: {steps}. {CLASSES[self.kind]}"
 
     @property
     def steps(self):
         """Its collectives in words."""
         return tuple(
             f"{c.op} over {', '.join(c.axes or '?')}: {c.elements:,} elements"
+            + ("" if c.times == 1 else f" × {c.times or '?'}")
             + (f" ({WRITTEN})" if c.note == WRITTEN else "")
             for c in self.collectives
         )
@@ -122,6 +128,8 @@ def partitioner_choice(plan, topology=None):
     if _counted(found) == _planned(plan) and not repeats:
         written = any(c.note == WRITTEN for c in found)
         return Choice("same: all-reduce, then a slice" if written else "same", found, ours_s, ours_s)
+    if _woven(text, found):
+        return Choice("unpriced: woven", found, math.nan, ours_s)
     fine = prime_mesh(plan.mesh)
     seconds = _local_s(plan, text) + math.fsum(
         _price(c, fine, plan) for c in _collectives(text, fine.sizes) for _ in range(c.times or 1)
@@ -189,6 +197,13 @@ def _local_s(plan, text):
     rate = chip.peak_flops_per_s(plan.work.dtype)
     sums = local_sums(text) if any(plan.product.alone) else []
     return math.fsum(max(flops / rate, byte_s * elements) for flops, elements in found) + byte_s * sum(map(sum, sums))
+
+
+def _woven(text, found):
+    """Whether permutes run in a loop with pieces of the product."""
+    visited = visits(parse_module(text))
+    loops = {v.times for v in visited if flops_of(v.instruction, v.computation)} - {1}
+    return any(c.op == "collective-permute" and c.times in loops for c in found)
 
 
 def _repeats(plan, text):

@@ -176,7 +176,7 @@ def _collective(op, ins, inside, module, sizes):
         op, note = "reduce-scatter", "XLA's all-reduce-scatter fusion"
         if sum(a.elements for a in padded) != sum(a.elements for a in arrays):
             note += f", padded to {padded[0]}"
-    groups = groups_of(ins, module.n_devices)
+    groups = groups_of(ins, module)
     group_size = max(len(g) for g in groups)
     if ins.opcode.removesuffix("-start") in ("all-gather", "reduce-scatter"):
         check_shapes(ins, arrays, groups)
@@ -209,12 +209,11 @@ def _check_numbers_devices(ins, module):
 def _permute(ins, inside, module, sizes):
     pairs, moved = pairs_of(ins, module.n_devices), _sent(ins, inside)
     note = "rows that padding left on the neighbour" if _sends_padding(ins, inside, module) else ""
-    if not pairs:
-        note = "no pairs: nothing is sent"
+    sends = any(source != target for source, target in pairs)
+    if not sends:
+        note = "no pairs of two devices: nothing is sent"
     axes = axes_of_pairs(pairs, sizes)
-    return _of_arrays(
-        "collective-permute", moved, 1 if pairs else 0, axes=axes, arrays=len(moved), note=note, pairs=pairs
-    )
+    return _of_arrays("collective-permute", moved, int(sends), axes=axes, arrays=len(moved), note=note, pairs=pairs)
 
 
 def _sent(ins, inside):

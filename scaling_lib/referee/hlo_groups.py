@@ -14,21 +14,29 @@ from scaling_lib.referee.hlo_module import HloError
 _SENT_PAIRS = re.compile(r'_xla_send_recv_source_target_pairs="?(\{(?:\{[^{}]*\}|[,\s])*\})')
 
 
-def groups_of(ins, n_devices):
-    """Replica groups of a collective as tuples of device numbers; none of them outside the module, none named twice."""
+def groups_of(ins, module):
+    """Replica groups of a collective as tuples of device numbers; none of them outside the module, none named twice.
+
+    `{}` are all devices; without a channel all replicas, and where there is but one, each device by itself.
+    """
     mesh = re.search(r"replica_groups=(mesh\[.*?\](?:, device_ids=\(.*?\))? \{.*?\})(?:,|$)", ins.attrs)
     text = mesh[1] if mesh else ins.needs("replica_groups")
-    return _at(ins, _sound_groups, text, n_devices)
+    if text == "{}" and module.n_replicas == 1 and ins.attr("channel_id") is None:
+        return tuple((device,) for device in range(module.n_devices))
+    return _at(ins, _sound_groups, text, module.n_devices)
 
 
 def pairs_of(ins, n_devices):
     """(sender, receiver) of each copy that a collective-permute, or a send, makes; empty where nothing is sent."""
-    if ins.opcode != "send":
-        return _at(ins, _sound_pairs, ins.needs("source_target_pairs"), n_devices)
-    sent = _SENT_PAIRS.search(ins.attrs)
-    if not sent:
+    sent = _SENT_PAIRS.search(ins.attrs) if ins.opcode == "send" else None
+    if ins.opcode == "send" and not sent:
         raise HloError(f"line {ins.line}: %{ins.name}: a send between devices that the text does not name")
-    return _at(ins, _sound_pairs, sent[1], n_devices)
+    pairs = _at(ins, _sound_pairs, sent[1] if sent else ins.needs("source_target_pairs"), n_devices)
+    for does, devices in zip(("sends", "receives"), zip(*pairs, strict=True), strict=False):
+        # In place, a device may send and receive several slices.
+        if len(set(devices)) < len(devices) and ins.attr("slice_sizes") is None:
+            raise HloError(f"line {ins.line}: %{ins.name}: a device {does} twice in {pairs}")
+    return pairs
 
 
 def _at(ins, read, text, n_devices):

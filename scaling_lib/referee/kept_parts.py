@@ -48,7 +48,7 @@ def kept_parts(compiled_or_text):
 
 def _keeps_parts(module, visit):
     ins = visit.instruction
-    groups = groups_of(ins, module.n_devices)
+    groups = groups_of(ins, module)
     slices = _slices(module, visit.computation, ins.name, ())
     if not slices or any(tables is None for _, tables in slices):
         return False
