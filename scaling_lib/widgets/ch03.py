@@ -23,9 +23,7 @@ MESHES = {
     "TPU v5e, X = 8, Y = 16 (a ring)": lambda: Mesh(TpuSlice("tpu-v5e", (8, 16)), X=8, Y=16),
     "TPU v5e, X = 16, Y = 16 (rings)": lambda: Mesh(TpuSlice("tpu-v5e", (16, 16)), X=16, Y=16),
     "TPU v6e, X = 4, Y = 2": lambda: Mesh(TpuSlice("tpu-v6e", (2, 4)), X=4, Y=2),
-    "TPU v5p, X = 4 × 4, Y = 4 (rings)": lambda: Mesh(
-        TpuSlice("tpu-v5p", (4, 4, 4)), X=(0, 1), Y=(2,)
-    ),
+    "TPU v5p, X = 4 × 4, Y = 4 (rings)": lambda: Mesh(TpuSlice("tpu-v5p", (4, 4, 4)), X=(0, 1), Y=(2,)),
     "H100 node, X = 4, Y = 2": lambda: Mesh(GpuCluster("h100", 8), X=4, Y=2),
     "4 H100 nodes, X = 4, Y = 8": lambda: Mesh(GpuCluster("h100", 32), X=4, Y=8),
 }
