@@ -134,7 +134,7 @@ def collectives_in(compiled_or_text, mesh=None):
     for visit in visits(module):
         ins, inside = visit.instruction, visit.computation
         op = _op(ins)
-        if op is None or _is_later_part(inside):
+        if op is None or is_later_part(inside):
             continue
         collective = _collective(op, ins, inside, module, sizes)
         if visit.in_branch:
@@ -155,7 +155,7 @@ def _op(ins):
     return op if op in COLLECTIVES else None
 
 
-def _is_later_part(computation):
+def is_later_part(computation):
     """A TPU fusion that carries on an asynchronous collective which another fusion started."""
     targets = computation.call_targets
     if "AsyncCollectiveStart" in targets:

@@ -5,7 +5,7 @@ import math
 import operator
 import re
 
-from scaling_lib.referee.hlo import _is_later_part, complete, hlo_text
+from scaling_lib.referee.hlo import complete, hlo_text, is_later_part
 from scaling_lib.referee.hlo_groups import groups_of
 from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_text import parse_module
@@ -42,7 +42,7 @@ def kept_parts(compiled_or_text):
         for visit in visits(module)
         if visit.instruction.opcode.removesuffix("-start") == "all-reduce"
         and not visit.computation.name.startswith("all-reduce-scatter")
-        and not _is_later_part(visit.computation)
+        and not is_later_part(visit.computation)
     ]
 
 
