@@ -232,20 +232,6 @@ def test_scalars_and_single_dimensions_have_plans():
     assert plan_matmul("A[I, J_X] * B[K] -> C[I, K]", SIZES, LINE).collectives  # J is summed alone
 
 
-def test_a_plan_is_made_within_milliseconds():
-    import time
-
-    mesh = sl.Mesh(sl.TpuSlice("tpu-v5p", (8, 8, 8)), X=8, Y=8, Z=8)
-    call = lambda: plan_matmul("A[I_XY, J] * B[J_Y, K_Z] -> C[I_Z, K]", SIZES, mesh)  # noqa: E731
-    call()
-    taken = []
-    for _ in range(9):
-        start = time.process_time()
-        call()
-        taken.append(time.process_time() - start)
-    assert sorted(taken)[4] < 0.01  # the benchmark's goal is half of it
-
-
 def test_graphs_hold_every_way_to_cut():
     g = moves.graph((2, 4), 2)
     assert len(g.states) == 11 and len(set(g.states)) == 11

@@ -22,6 +22,8 @@ FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-backgro
 FLAGS += ["--disable-component-update", "--disable-sync"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDE = {"width": 1280, "height": 900}
+CHARTS_FIT = """() => [...document.querySelectorAll('.sl-chart svg')].every(
+  (svg) => svg.getBoundingClientRect().width <= svg.parentElement.clientWidth + 1)"""
 COMPRESSED = ("text/", "application/javascript", "application/json", "image/svg+xml")  # by any web server
 
 
@@ -172,7 +174,7 @@ def dark(opened):
 def phone(opened):
     """`opened` as wide as a narrow phone."""
     opened.page.set_viewport_size({"width": 360, "height": 740})
-    opened.page.wait_for_timeout(150)  # charts are drawn anew
+    opened.page.wait_for_function(CHARTS_FIT)  # they are drawn anew
     yield opened
     opened.page.set_viewport_size(WIDE)
 

@@ -31,6 +31,10 @@ MILLISECONDS = """(states) => {
   });
 }"""
 
+# The words on the page are those of the state on show: they come when the slider has rested.
+SAID = """((figure) => figure.querySelector('.sl-say').textContent === figure.slState.sentence)(
+  document.querySelector('figure.sl-explorer'))"""
+
 # Texts of the chart that leave its box, and pairs of labels that lie on each other (turned ones aside).
 LABELS = """() => {
   const svg = document.querySelector('.sl-chart svg'), frame = svg.getBoundingClientRect();

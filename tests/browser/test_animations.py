@@ -5,6 +5,10 @@ import pytest
 from scaling_lib import plotting
 from scaling_lib.plotting import animations
 
+# A later observer of the film is told of it after the film's own, which decides there whether to play.
+SEEN = """() => new Promise((seen) => new IntersectionObserver(seen).observe(document.querySelector('.sl-animation')))
+  .then(() => null)"""
+
 
 @pytest.fixture(params=animations.ANIMATIONS)
 def film(request):
@@ -13,14 +17,18 @@ def film(request):
 
 @pytest.fixture
 def show(browser, film):
-    """Opens a page that holds the animation alone, with the media asked for."""
+    """Opens a page that holds the animation alone, with the media asked for and a clock that only the test moves."""
     contexts = []
 
     def opened(**media):
         context = browser.new_context(viewport={"width": 360, "height": 800}, **media)
         contexts.append(context)
         page = context.new_page()
+        page.clock.install(time=0)
+        page.clock.pause_at(1)
         page.set_content(f'<!doctype html><html lang="en"><body>{film._repr_html_()}</body></html>')
+        if media.get("java_script_enabled", True):
+            page.evaluate(SEEN)
         return page
 
     yield opened
@@ -39,19 +47,27 @@ def shown(page):
 
 def moves(page, film):
     before = shown(page)
-    page.wait_for_timeout((2500 if before < len(film.shots) - 1 else 3500) * film.seconds)
+    page.clock.run_for(round((1500 if before < len(film.shots) - 1 else 3500) * film.seconds))
     return shown(page) != before
 
 
 def test_it_plays_from_the_beginning_and_pauses(show, film):
     page = show()
-    page.wait_for_timeout(300)
     assert shown(page) == 0
     assert moves(page, film)
     page.get_by_role("button", name="Pause").click()
     assert not moves(page, film) and page.get_by_role("button", name="Play").is_visible()
     page.get_by_role("button", name="Play").click()
     assert moves(page, film)
+
+
+def test_each_shot_stays_its_time_and_the_last_three_times_as_long(show, film):
+    page = show()
+    for shot, beats in [*((i, 1) for i in range(len(film.shots) - 1)), (len(film.shots) - 1, 3)]:
+        page.clock.run_for(round(1000 * beats * film.seconds) - 1)
+        assert shown(page) == shot
+        page.clock.run_for(1)
+        assert shown(page) == (shot + 1) % len(film.shots)
 
 
 def test_it_keeps_still_for_those_who_want_no_motion(show, film):
@@ -65,6 +81,7 @@ def test_it_stops_when_the_wish_comes_later(show, film):
     page = show()
     assert moves(page, film)
     page.emulate_media(reduced_motion="reduce")
+    page.get_by_role("button", name="Play").wait_for()  # the page hears of it a moment later
     assert not moves(page, film)
 
 

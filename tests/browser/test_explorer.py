@@ -5,12 +5,13 @@ import statistics
 
 import explorer_pages
 import pytest
+from playwright.sync_api import expect
 
 from scaling_lib.widgets import ch01
 
 PHONE = {"width": 360, "height": 740}
 FIGURE = "document.querySelector('figure.sl-explorer')"
-REST_MS = 400  # longer than the page waits before it speaks
+REST_MS = 250  # the page waits as long before it speaks
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def set_state(page, state):
 
 
 def announced(page):
-    page.wait_for_timeout(REST_MS)
+    page.wait_for_function(explorer_pages.SAID)
     return page.locator(".sl-say").first.inner_text()
 
 
@@ -135,6 +136,8 @@ def test_tab_reaches_every_control_and_the_table(open_page):
 def test_words_wait_until_the_slider_rests(open_page, explorer):
     page = open_page("alone.html").page
     first = announced(page)
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now()") + 1000)
     assert page.locator(".sl-say").get_attribute("aria-live") == "polite"
     page.evaluate(
         """() => { window.said = [];
@@ -143,8 +146,10 @@ def test_words_wait_until_the_slider_rests(open_page, explorer):
     )
     page.get_by_role("slider", name="Batch B").focus()
     for _ in range(8):
-        page.keyboard.press("ArrowRight", delay=20)
+        page.keyboard.press("ArrowRight")
+        page.clock.run_for(REST_MS - 1)
     assert page.locator(".sl-say").inner_text() == first
+    page.clock.run_for(1)
     assert announced(page) == explorer.describe({"batch": 256})
     assert page.evaluate("window.said.length") == 1
 
@@ -161,9 +166,8 @@ def test_a_finger_on_a_slider_moves_the_slider_and_not_the_page(open_page):
         point = {"x": x + 20 * step, "y": y + 40 * max(step - 3, 0)}  # along the slider, then well off it
         touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    page.wait_for_timeout(100)
+    page.wait_for_function(f"{FIGURE}.slState.state.batch > 64")
     assert page.evaluate("scrollY") == before
-    assert page.evaluate(f"{FIGURE}.slState.state.batch") > 64
 
 
 def test_names_and_numbers_are_left_alone_by_translators(open_page):
@@ -194,10 +198,10 @@ def test_on_a_phone_nothing_scrolls_sideways_is_too_small_or_is_cut(open_page, e
 
 def test_the_chart_follows_the_width_of_its_box(open_page):
     page = open_page("alone.html").page
-    wide = page.locator(".sl-chart svg").bounding_box()["width"]
+    chart = "document.querySelector('.sl-chart svg').getBoundingClientRect().width"
+    narrower = min(page.evaluate(chart), PHONE["width"])
     page.set_viewport_size(PHONE)
-    page.wait_for_timeout(200)
-    assert page.locator(".sl-chart svg").bounding_box()["width"] < min(wide, PHONE["width"])
+    page.wait_for_function(f"{chart} < {narrower}")
 
 
 @pytest.mark.parametrize("path", ["alone.html", "book.html"])
@@ -238,9 +242,7 @@ def test_two_explorers_on_a_page_move_apart(open_page, explorer):
     visit = open_page("twice.html")
     visit.page.get_by_role("slider", name="Batch B").nth(1).focus()
     visit.page.keyboard.press("End")
-    visit.page.wait_for_timeout(REST_MS)
-    said = visit.page.locator(".sl-say").all_inner_texts()
-    assert said == [explorer.describe(), explorer.describe({"batch": 16384})]
+    expect(visit.page.locator(".sl-say")).to_have_text([explorer.describe(), explorer.describe({"batch": 16384})])
     assert visit.errors == []
 
 

@@ -5,6 +5,7 @@ import random
 
 import explorer_pages
 import pytest
+from playwright.sync_api import expect
 
 import scaling_lib as sl
 from scaling_lib.widgets import ch03
@@ -12,7 +13,6 @@ from scaling_lib.widgets import ch03
 PHONE = {"width": 360, "height": 740}
 FIGURE = "document.querySelector('figure.sl-explorer')"
 BEST = f"(states) => states.map((s) => {{ {FIGURE}.slSet(s); return {FIGURE}.slState.values.best_s; }})"
-REST_MS = 400
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +88,7 @@ def test_every_control_moves_by_keyboard(open_page, explorer):
         assert page.evaluate("document.activeElement.name") == control.name
         page.keyboard.press("ArrowDown" if control.labels else "ArrowRight")
         state = {**state, control.name: control.stops[control.stops.index(state[control.name]) + 1]}
-        page.wait_for_timeout(REST_MS)
-        assert page.locator(".sl-say").inner_text() == explorer.describe(state)
+        expect(page.locator(".sl-say")).to_have_text(explorer.describe(state))
 
 
 def test_an_update_takes_at_most_a_frame(open_page, explorer):

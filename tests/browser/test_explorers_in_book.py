@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from playwright.sync_api import expect
 
 from scaling_lib.widgets import ch01, ch02, ch03
 
@@ -34,8 +35,7 @@ def test_in_the_book_sliders_show_what_python_computes(open_page, path):
             for name, value in explorer.at(state).items():
                 same = pytest.approx(value, rel=1e-6) if isinstance(value, float) else value
                 assert shown["values"][name] == same, (name, state)
-        visit.page.wait_for_timeout(400)
-        assert figure.locator(".sl-say").inner_text() == explorer.describe(states[-1])
+        expect(figure.locator(".sl-say")).to_have_text(explorer.describe(states[-1]))
     assert visit.foreign == []
     assert visit.errors == []
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
 from scaling_lib.widgets import ch01
 
@@ -75,7 +76,6 @@ def test_in_jupyterlab_a_slider_moved_by_keyboard_is_answered_by_python(open_pag
     assert batch not in explorer.control["batch"].stops, "no static table holds this value: the kernel computed it"
     expected = explorer.at({"batch": batch})
     assert {k: pytest.approx(v) if isinstance(v, float) else v for k, v in expected.items()} == shown["values"]
-    page.wait_for_timeout(400)
-    assert page.locator(".sl-live .sl-say").inner_text() == explorer.describe({"batch": batch})
+    expect(page.locator(".sl-live .sl-say")).to_have_text(explorer.describe({"batch": batch}))
     assert page.locator(".jp-Notebook .jp-CodeCell").first.is_visible(), "the key stayed with the slider"
     assert visit.foreign == []

@@ -54,7 +54,7 @@ def test_a_long_page_remembers_the_readers_place(open_page):
     heading = page.locator("article section > h2").nth(2)
     heading.scroll_into_view_if_needed()
     page.mouse.wheel(0, 400)
-    page.wait_for_timeout(900)
+    page.wait_for_function("Object.keys(localStorage).some((key) => key.includes('place:'))")
     page.goto(page.url)
     link = page.get_by_role("link", name="Go on at")
     assert link.get_attribute("href").startswith("#")
