@@ -124,6 +124,7 @@ def spec_row(name):
         fields = {
             "pod_topology": lambda: ["x".join(map(str, c.pod_shape))],
             "pod_chips": lambda: [c.pod_chips],
+            "host_topology": lambda: ["x".join(str(n) for n in sorted(host_of(c), reverse=True))],
             "host_chips": lambda: stated(c, "chips_per_host"),
             # Capacities are printed in GB where 2**30 is meant.
             "hbm_bytes": lambda: [*stated(c, "hbm_bytes"), round(c.hbm_bytes / 2**30) * 1e9],
@@ -139,6 +140,25 @@ def spec_row(name):
         return fields[key]()
 
     return check
+
+
+def host_of(c):
+    return sl.TpuSlice(c, c.pod_shape).host_shape
+
+
+def node_ports(c):
+    return sl.GpuCluster(c, c.nvlink_domain_chips).rules.nvswitch_ports
+
+
+def core(name, clock_hz):
+    """What one TensorCore's program drives."""
+    return of(
+        name,
+        total_alus=lambda c: c.vector_flops_per_s / c.tensorcores / clock_hz,
+        vpu_alus=lambda c: c.vector_flops_per_s / c.tensorcores / clock_hz,
+        alus=lambda c: c.vector_flops_per_s / c.tensorcores / clock_hz,
+        mxus="mxus_per_tensorcore",
+    )
 
 
 def ridges(name):
@@ -225,6 +245,9 @@ CHECKS = {
         "flop_ratio": [(sl.chip("tpu-v6e").mxu_dim / sl.chip("tpu-v5e").mxu_dim) ** 2],
         "dim_ratio": [sl.chip("tpu-v6e").mxu_dim / sl.chip("tpu-v5e").mxu_dim],
     }[key],
+    "tpus.appc.vpu_v4": core("tpu-v4", 1.05e9),
+    "tpus.appc.scalar_core": core("tpu-v4", 1.05e9),
+    "e2026.tpus.scalar_core": core("tpu-v5p", 1.75e9),
     "tpus.appc.vpu_v5": of(
         "tpu-v5p",
         flops_per_chip="vector_flops_per_s",
@@ -300,7 +323,12 @@ CHECKS = {
         gpu_nic="scaleout_bytes_per_s",
     ),
     "gpus.net.h100_links": of(
-        "h100", links="nvlink_links", ports_used=lambda c: c.nvlink_links * c.nvlink_domain_chips
+        "h100",
+        links="nvlink_links",
+        ports_used=lambda c: c.nvlink_links * c.nvlink_domain_chips,
+        ports_total=lambda c: c.nvswitches * node_ports(c),
+        per_switch=lambda c: node_ports(c) * c.nvlink_bytes_per_s / c.nvlink_links,
+        switch_capacity=lambda c: c.nvswitches * node_ports(c) * c.nvlink_bytes_per_s / c.nvlink_links,
     ),
     "gpus.net.node_terms": of("gb200", gpus_per_host="chips_per_host"),
     "gpus.net.v5p_egress": of(

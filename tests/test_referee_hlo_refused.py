@@ -68,6 +68,14 @@ def test_real_text_with_a_line_missing_is_refused_or_read_all_the_same(name):
         (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={}, to_apply=%gone"), "%gone is called"),
         (module(X + "  ROOT %y = f32[8,4]{1,0} call(%x), to_apply=%main"), "%main calls itself"),
         (module(X + "  ROOT %y = f32[8,4]{1,0} call(%x)"), "call without to_apply="),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} all-redcue(%x), replica_groups={}"), "unknown operation 'all-redcue'"),
+        (module(X + "  ROOT %y = f32[8,4]{1,0} collective-reduce(%x)"), "unknown operation 'collective-reduce'"),
+        (
+            module(
+                X.replace("f32", "f2") + "  ROOT %y = f2[8,4]{1,0} collective-permute(%x), source_target_pairs={{0,1}}"
+            ),
+            "unknown HLO element type 'f2'",
+        ),
         (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={{0,9}}"), "outside the module's 8"),
         (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups={{0,1},{1,2}}"), "a device twice"),
         (module(X + "  ROOT %y = f32[8,4]{1,0} all-reduce(%x), replica_groups=<weird>"), "no form known"),

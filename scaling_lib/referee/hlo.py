@@ -15,13 +15,9 @@ from scaling_lib.referee.hlo_groups import (
 )
 from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_module import Array, HloError, bits_per_element
+from scaling_lib.referee.hlo_operations import COLLECTIVES
 from scaling_lib.referee.hlo_text import parse_module
 from scaling_lib.units import ScalingError
-
-COLLECTIVES = (
-    "all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-permute", "ragged-all-to-all",
-    "collective-broadcast",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

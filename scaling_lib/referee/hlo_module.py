@@ -7,6 +7,7 @@ from functools import cached_property
 from scaling_lib.units import ScalingError
 
 _BITS = {"pred": 8, "c64": 64, "c128": 128, "bf16": 16, "token": 0, "opaque": 0}
+_NUMBERS = re.compile(r"[su](1|2|4|8|16|32|64)|f(16|32|64)|f(8|4)e\dm\d(b11)?(fn|fnuz|fnu)?")
 
 
 class HloError(ScalingError):
@@ -43,10 +44,10 @@ def bits_per_element(dtype):
     """
     if dtype in _BITS:
         return _BITS[dtype]
-    digits = re.match(r"[suf](\d+)", dtype)  # s32, u8, f32, f8e5m2, f4e2m1fn
-    if not digits:
+    number = _NUMBERS.fullmatch(dtype)  # s32, u8, f32, f8e5m2, f4e2m1fn
+    if not number:
         raise HloError(f"unknown HLO element type {dtype!r}")
-    return int(digits[1])
+    return int(number[1] or number[2] or number[3])
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import graphlib
 import re
 
 from scaling_lib.referee.hlo_module import Array, Computation, HloError, Instruction, Module
+from scaling_lib.referee.hlo_operations import check_operation
 
 _COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.$-]+) (?:\(.*\) -> .* )?\{\s*$")
 _INSTRUCTION = re.compile(r"^(ROOT )?%?([\w.$-]+) = ")
@@ -145,6 +146,7 @@ def _instruction(statement, number):
     call = re.match(r"\s*([a-z][\w-]*)\(", rest[end:])
     if not call:
         raise HloError("no operation")
+    check_operation(call[1])
     opening = end + call.end() - 1
     closing = _matching(rest, opening)
     argument = rest[opening + 1 : closing]
