@@ -194,6 +194,7 @@ def critical_width(chip, *, aspect=1.0, x="bf16", w=None, out=None, compute=None
     Raises:
       ScalingError: aspect is no positive number; and the errors of `critical_batch`.
 
+    Assumes: all bytes share one bandwidth, as in HBM; a link whose two directions work at once needs less.
     Source: chapter 1, "A matmul crosses over".
 
     >>> critical_width("tpu-v5e")

@@ -161,10 +161,13 @@ def bandwidth_ladder(chips=("tpu-v5e", "tpu-v5p", "h100")):
         axes.grid(visible=False, axis="y")
         style.log_axis(axes.xaxis)
         axes.set_xlim(1, 1e6)
-        axes.set_xlabel("GB/s, per chip and direction")
+        axes.set_xlabel("GB/s per chip (links: one direction)")
     ends = {c.title: [rate for rate in rates[c.title] if rate] for c in chips}
-    says = "Bandwidth per chip and direction, from the memory beside the arithmetic to the data centre: " + "; ".join(
-        f"{title} from {si(most, 'B/s')} to {si(least, 'B/s')}" for title, (most, *_, least) in ends.items()
+    says = (
+        "Bandwidth per chip (links: one direction), from the memory beside the arithmetic to the data centre: "
+        + "; ".join(
+            f"{title} from {si(most, 'B/s')} to {si(least, 'B/s')}" for title, (most, *_, least) in ends.items()
+        )
     )
     columns = {f"{title} [GB/s]": [(rate or np.nan) / 1e9 for rate in found] for title, found in rates.items()}
     return Picture(figure, f"{says}.", {"level": list(LADDER), **columns})

@@ -176,27 +176,29 @@ Q9 = Exercise(
     points=3,
     inputs={"peak": 918e12, "pcie": 32e9},
     draw=lambda rng: {"peak": 1e12 * rng.integers(150, 1000), "pcie": 1e9 * rng.integers(12, 64)},
-    expected=lambda peak, pcie: 5 * peak / pcie / 4,
-    source="intensity of X[B, D] · W[D, 4D] in bf16 tends to D · 4D / (D + 4D) = 4D / 5",
+    expected=lambda peak, pcie: peak / pcie,
+    source="with an endless batch the result binds: 8 · B · D bytes out, for 8 · B · D² FLOPs",
     mistakes=(
         Mistake(
-            lambda peak, pcie: peak / pcie,
-            "Close: X and the result pass over PCIe too, and with F = 4D the intensity stays below 4D/5.",
+            lambda peak, pcie: 5 * peak / pcie / 4,
+            "That adds what comes in to what goes out. PCIe carries both at once, so the larger alone counts.",
         ),
         Mistake(
-            lambda peak, pcie: 4 * peak / pcie / 5, "Upside down: 4D/5 must reach the ridge, so D is larger than it."
+            lambda peak, pcie: peak / pcie / 4,
+            "You compared with what comes in. The result goes out meanwhile, and has four times the numbers of X.",
         ),
         Mistake(
-            lambda peak, pcie: 2 * peak / pcie, "That is for a square matrix. Here F = 4D: D · 4D / (D + 4D) = 4D/5."
+            lambda peak, pcie: 2 * peak / pcie,
+            "A multiplication and an addition are two FLOPs, and a number two bytes.",
         ),
     ),
     hints=(
-        "However large the batch, the intensity stays below a limit that D and F set.",
-        "1/B + 1/D + 1/F must come down to 1/ridge; with an endless batch 1/D + 1/(4D) remain.",
-        "4 * d / 5 = peak / pcie, solved for d",
+        "With a large batch W hardly counts: what comes in then, and what goes out?",
+        "In: 2 · B · D bytes, out: 2 · B · 4D, at the same time. FLOPs: 2 · B · D · 4D.",
+        "8 * b * d**2 / peak = 8 * b * d / pcie, solved for d",
     ),
     solution=lambda peak, pcie: (
-        f"4D/5 = {peak / pcie:.0f}, so D = {5 * peak / pcie / 4:.0f}: no model is so wide. Weights must not stay there."
+        f"8BD² ÷ peak ≥ 8BD ÷ pcie, so D = {peak / pcie:.0f}: no model is so wide. Weights must not stay there."
     ),
     teaches="ch02-host",
     level=3,

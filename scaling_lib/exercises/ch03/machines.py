@@ -8,20 +8,20 @@ Q12 = Exercise(
     kind="choice",
     points=3,
     choices=(
-        "W[D_XY, F] and V[F, D_XY]",
-        "W[D, F_XY] and V[F_XY, D]",
-        "W[D, F_X] and V[F_X, D], copies along Y",
-        "W[D, F_XY] and V[F, D_XY]",
+        "W[D_XY, F] and U[F, D_XY]",
+        "W[D, F_XY] and U[F_XY, D]",
+        "W[D, F_X] and U[F_X, D], copies along Y",
+        "W[D, F_XY] and U[F, D_XY]",
     ),
-    expected="W[D, F_XY] and V[F_XY, D]",
+    expected="W[D, F_XY] and U[F_XY, D]",
     mistakes=(
         Mistake(
-            "W[D_XY, F] and V[F, D_XY]",
+            "W[D_XY, F] and U[F, D_XY]",
             "The first product leaves partial sums of the wide array [B, F], four times as large as [B, D].",
         ),
-        Mistake("W[D, F_X] and V[F_X, D], copies along Y", "Each chip would hold half of 1.07 GB: it does not fit."),
+        Mistake("W[D, F_X] and U[F_X, D], copies along Y", "Each chip would hold half of 1.07 GB: it does not fit."),
         Mistake(
-            "W[D, F_XY] and V[F, D_XY]", "The wide array [B, F] comes out cut over F, and would have to be gathered."
+            "W[D, F_XY] and U[F, D_XY]", "The wide array [B, F] comes out cut over F, and would have to be gathered."
         ),
     ),
     hints=(
