@@ -161,5 +161,5 @@ def test_sliders_are_fine_and_the_page_is_light(explorer, figure):
 
 def test_the_still_picture_shows_the_arrays_and_every_way(figure):
     still = figure[figure.index("<svg") : figure.index("</svg>")]
-    for text in ("A[I_X, J]", "C[I_X, K]", "X cuts I, Y idle", "cheapest", "sending"):
+    for text in ("A[I_X, J]", "C[I_X, K]", "X cuts I alone", "cheapest", "sending"):
         assert text in still

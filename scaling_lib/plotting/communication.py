@@ -64,7 +64,7 @@ def collective_knee(mesh, axes, ops=("all-gather", "all-reduce", "all-to-all")):
             style.direct_label(axes_, nbytes[-1], end, op, color, fontsize=8.5)
         style.log_axis(axes_.xaxis)
         style.log_axis(axes_.yaxis)
-        axes_.set(xlabel="array of one group (bytes)", ylabel="time (s)", xlim=(1e3, 1e9))
+        axes_.set(xlabel="array of one group (bytes)", ylabel="time", xlim=(1e3, 1e9))
         axes_.yaxis.set_major_formatter(lambda value, _: si(value, "s"))
     says = ", ".join(f"{si(TIMES[op](1.0, mesh, axes).latency_s, 's')} for {_a(op)}" for op in ops)
     bends = ", ".join(si(knees[op], "B") for op in ops)
@@ -117,7 +117,7 @@ def ways_to_multiply(product, sizes, mesh, ways, *, over, values, title=None):
             style.direct_label(axes, values[-1], seconds[-1], label, color, fontsize=8.5)
         style.log_axis(axes.xaxis)
         style.log_axis(axes.yaxis, subs=(1, 2, 5))
-        axes.set(xlabel=f"{over}", ylabel="time, steps in turn (s)", xlim=(values[0], values[-1]))
+        axes.set(xlabel=f"{over}, elements", ylabel="time, steps in turn", xlim=(values[0], values[-1]))
         axes.yaxis.set_major_formatter(lambda value, _: si(value, "s"))
     first, last = best[0], best[-1]
     sentence = (

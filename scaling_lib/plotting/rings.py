@@ -12,11 +12,12 @@ WIDTH, LEFT, TOP, SLOT = 400, 40, 54, 27
 BLOCKS = "ABCDEFGHIJ"
 LINKS = "The loop above joins each chip to its neighbours, and the last to the first."
 KEYS = {
-    "ring_all_gather": f"Blue: what a chip had before; green: what has just come in. {LINKS}",
+    "ring_all_gather": "Blue: what a chip had at the start (dark) or before (light); green: what has just come "
+    f"in. {LINKS}",
     "ring_reduce_scatter": "Numbers: how many chips' parts a sum holds, a half where half of the block goes either "
-    f"way; orange: sums that have just grown. {LINKS}",
+    f"way; orange: sums that have just grown; grey: the others. {LINKS}",
     "ring_all_to_all": "A letter is the sender, A for chip 0, B for chip 1 and so on; a digit is the chip it is for; "
-    f"blue: not yet sent; green: come from others; “pass”: on their way through. {LINKS}",
+    f"blue: not yet sent, or the chip’s own; green: come from others; “pass”: on their way through. {LINKS}",
 }
 
 

@@ -151,7 +151,7 @@ READOUTS = (
     Readout("dcn_s", "add", ("nbytes", "-dcn")),
 )
 
-_SLICE = "{chip} {x} × {y} × {z}: {chips:,} chips, {hosts:,} host(s), {links:,} links, "
+_SLICE = "{chip} {x} × {y} × {z}: chips {chips:,}, hosts {hosts:,}, links {links:,}, "
 _MOVES = (
     "{nbytes:B} to {to}, links that lead there: {ways:,}; {send_s:s} for the bytes, {first_s:s} until the first "
     "arrives. Halves are joined by {cut:,} links, {halves:B/s} each way."

@@ -10,9 +10,11 @@ from scaling_lib.hardware import GpuCluster, Mesh, TpuSlice
 from scaling_lib.sharding import moves
 from scaling_lib.sharding.costs import STEP_S, Routes, mesh_costs
 from scaling_lib.sharding.words import named
+from scaling_lib.units import si
 from scaling_lib.widgets import charts
 from scaling_lib.widgets.display import Display
 from scaling_lib.widgets.explorer import Control, Explorer, Readout, Say, Table
+from scaling_lib.widgets.words import NOTHING
 
 MESHES = {
     "TPU v5e, X = 2, Y = 2": lambda: Mesh(TpuSlice("tpu-v5e", (2, 2)), X=2, Y=2),
@@ -25,7 +27,7 @@ MESHES = {
     "TPU v6e, X = 4, Y = 2": lambda: Mesh(TpuSlice("tpu-v6e", (2, 4)), X=4, Y=2),
     "TPU v5p, X = 4 × 4, Y = 4 (rings)": lambda: Mesh(TpuSlice("tpu-v5p", (4, 4, 4)), X=(0, 1), Y=(2,)),
     "H100 node, X = 4, Y = 2": lambda: Mesh(GpuCluster("h100", 8), X=4, Y=2),
-    "4 H100 nodes, X = 4, Y = 8": lambda: Mesh(GpuCluster("h100", 32), X=4, Y=8),
+    "4 H100 nodes, X = 4 across, Y = 8 in each": lambda: Mesh(GpuCluster("h100", 32), X=4, Y=8),
 }
 SIZES = (256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536)
 AXES = "XY"
@@ -38,7 +40,7 @@ WAYS = tuple(
     for x, y in itertools.product("IJK-", repeat=2)
     for way in ([(x, y), (x, y, "r")] if x == y != "-" else [(x, y)])
 )
-NOTHING_S = 1e-30  # what a free way costs, so that it has a logarithm
+NOTHING_S = NOTHING / 1000  # what a free way costs, so that it has a logarithm
 MOST = 5  # bars are broken off where they take so many times as long as the shortest
 LEFTS = {"A": 2, "B": 104, "C": 206}  # pictures of the arrays [pixels]
 SIDE, TOP = 76, 22
@@ -147,12 +149,12 @@ def _over_sizes(array, way, what):
 
 
 def _label(way):
-    """`X cuts I, Y cuts K`, `XY cuts J`, `X cuts I, Y idle`."""
+    """`X cuts I, Y cuts K`, `XY cuts J`, `X cuts I alone`."""
     x, y, *turned = way
     if x == y:
-        return "X and Y idle" if x == "-" else f"{'YX' if turned else 'XY'} cuts {x}"
-    cuts = (f"{axis} idle" if dim == "-" else f"{axis} cuts {dim}" for axis, dim in zip(AXES, way, strict=True))
-    return ", ".join(cuts)
+        return "nothing is cut" if x == "-" else f"{'YX' if turned else 'XY'} cuts {x}"
+    cuts = [f"{axis} cuts {dim}" for axis, dim in zip(AXES, way, strict=True) if dim != "-"]
+    return ", ".join(cuts) if len(cuts) > 1 else f"{cuts[0]} alone"
 
 
 def _name(way):
@@ -211,6 +213,9 @@ def _tables():
     yield Table("two", (), lambda: 2.0, log10=True)
     yield Table("peak", ("mesh",), lambda mesh: _mesh(mesh).chip.peak_flops_per_s("bf16"), log10=True)
     yield Table("hbm", ("mesh",), lambda mesh: _mesh(mesh).chip.hbm_bytes_per_s, log10=True)
+    yield Table("capacity", ("mesh",), lambda mesh: _mesh(mesh).chip.hbm_bytes, log10=True)
+    yield Table("fits", (), lambda: "")
+    yield Table("too_much", ("mesh",), lambda mesh: f", more than its {si(_mesh(mesh).chip.hbm_bytes, 'B')}")
     for array, dims in ARRAYS.items():
         over = ("mesh", array.lower())
         yield Table(f"nbytes_{array}", tuple(dims.lower()), lambda **sizes: BF16_BYTES * math.prod(sizes.values()))
@@ -236,6 +241,7 @@ def _readouts():
         for spot in dict.fromkeys(_spot(array, way) for way in WAYS):
             yield Readout(f"used_{spot}", "add", (f"bytes_{array}", f"-parts_{spot}"))
     yield Readout("local", "stack", tuple(f"local_{array}" for array in ARRAYS))
+    yield Readout("room", "which", ("capacity", "local"), gives=("fits", "too_much"))
     yield Readout("flops", "add", ("two", "n_I", "n_J", "n_K"))
     for way in WAYS:
         at, spots = _name(way), [_spot(array, way) for array in ARRAYS]
@@ -266,8 +272,7 @@ def _of_the_best(what, pattern):
 SAYS = (
     Say(
         "{text_A} · {text_B} → {text_C} on {mesh}: {words_A}{words_B}multiply ({label}){words_C}; {best_s:s}, of which "
-        "the product takes {product:s}. A chip holds {local:B} of the three "
-        "arrays as they are given."
+        "the product takes {product:s}. A chip holds {local:B} of the three arrays as they are given{room}."
     ),
 )
 
@@ -328,8 +333,8 @@ def _explorer():
         name="ch03-sharding",
         title="The layouts decide what must be sent; the block of chip (1, 0) is filled",
         controls=(
-            *(_layout_control(*pick) for pick in (("A", "I_X J"), ("B", "J K_X"), ("C", "I_X K"))),
             Control("mesh", "Mesh", tuple(MESHES), "TPU v5e, X = 4, Y = 2", tuple(MESHES), wide=True),
+            *(_layout_control(*pick) for pick in (("A", "I_X J"), ("B", "J K_X"), ("C", "I_X K"))),
             *(Control(dim.lower(), dim, SIZES, size) for dim, size in (("I", 4096), ("J", 8192), ("K", 4096))),
         ),
         tables=tuple(_tables()),

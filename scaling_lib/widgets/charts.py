@@ -136,6 +136,9 @@ def _dot(data):
     return {"type": "symbol", "from": {"data": data}, "encode": {"update": {"x": _at("x"), "y": _at("y"), **look}}}
 
 
+SECONDS = "replace(format(datum.value, '~s'), /([a-zµ]?)$/, ' $1s')"  # 1n -> 1 ns
+
+
 def bars(rows, x_domain, *, x_title, height=150):
     """Bars on a log axis, one a name, with their values beside them.
 
@@ -164,7 +167,7 @@ def bars(rows, x_domain, *, x_title, height=150):
             {"name": "role", "type": "ordinal", "domain": list(names), "range": [color(role) for role in roles]},
         ],
         "axes": [
-            {**look, "encode": {"labels": {"update": {"text": {"signal": "format(datum.value, '~s') + 's'"}}}}},
+            {**look, "encode": {"labels": {"update": {"text": {"signal": SECONDS}}}}},
             {**_axis("y", "left", (1, 1)), "values": list(names), "grid": False, "format": ""},
         ],
         "marks": [bar, _label("bars", _at("x", offset=6), middle, align="left")],

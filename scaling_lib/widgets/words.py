@@ -13,6 +13,7 @@ PLACE = re.compile(r"\{(\w+)(?::([^{}]+))?\}")
 # The page reads its numbers from tables of nine decimals. A number that lies exactly between two printed
 # ones (112.5 in three digits) must not be rounded up here and down there: both sides first step aside.
 NUDGE = 1 + 1e-7
+NOTHING = 1e-27  # a quantity below this is written 0: it stands for none where a logarithm is wanted
 
 
 def fill(template, values):
@@ -53,7 +54,9 @@ def written(name, values, form):
         return f"{math.floor(value * NUDGE + 0.5):,}"
     if form == "%":
         return significant(100 * value * NUDGE, 3) + "%"
-    return significant(value * NUDGE, int(form)) if form.isdigit() else si(value * NUDGE, form)
+    if form.isdigit():
+        return significant(value * NUDGE, int(form))
+    return si(0.0 if abs(value) < NOTHING else value * NUDGE, form)
 
 
 def significant(value, digits):

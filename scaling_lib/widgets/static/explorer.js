@@ -16,6 +16,7 @@
   const REST_MS = 250;                         // a slider that lay still this long has come to rest
   const TIE = 1e-6;                            // as in explorer.py
   const NUDGE = 1 + 1e-7;                      // as in words.py
+  const NOTHING = 1e-27;                       // as in words.py
   const PREFIXES = ["f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"];
   const CONTROLS = "select, input[type=range]";
 
@@ -49,7 +50,8 @@
     if (!Number.isFinite(x)) return "∞";
     if (form === ",") return grouped(Math.floor(x * NUDGE + 0.5), 0);
     if (form === "%") return significant(100 * x * NUDGE, 3) + "%";
-    return /^\d+$/.test(form) ? significant(x * NUDGE, Number(form)) : si(x * NUDGE, form);
+    if (/^\d+$/.test(form)) return significant(x * NUDGE, Number(form));
+    return si(Math.abs(x) < NOTHING ? 0 : x * NUDGE, form);
   }
 
   function fill(template, values) {
