@@ -98,7 +98,7 @@ def test_the_array_takes_its_bytes_over_each_bandwidth(explorer):
 def test_the_sentence_has_numbers_and_a_verdict(explorer):
     flat = {"chip": "tpu-v5e", "z": 1}
     said = explorer.describe(flat | {"x": 8, "y": 16})
-    assert "128 chips" in said and "8 of which close rings" in said and "720 GB/s each way" in said
+    assert "chips 128, hosts 16" in said and "8 of which close rings" in said and "720 GB/s each way" in said
     assert "none of which closes a ring" in explorer.describe(flat | {"x": 4, "y": 4})
     assert "nobody to send to" in explorer.describe(flat | {"x": 1, "y": 1})
     wrong = explorer.describe(flat | {"x": 3, "y": 5})
