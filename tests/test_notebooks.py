@@ -271,6 +271,7 @@ def test_a_chapter_takes_at_most_five_seconds(root):
         ("chapters", "guess = ...", "!pip install x", "!pip is for the network"),
         ("chapters", "guess = ...", 'open("https://x.example/data")', "is on the network"),
         ("chapters", "guess = ...", "def f():\n" + "    x = 1\n" * 13, "function f has 13 lines, at most 12"),
+        ("chapters", "guess = ...", "guess = " + "1 + " * 18 + "1", "a line of 81 characters is cut on the page"),
         ("chapters", "guess = ...", "# NBVAL_SKIP", "pass unseen"),
         ("chapters", "[guess, ch99.g1]", "[guess, ch99.g1, nbval-skip]", "pass unseen"),
         ("chapters", "[guess, ch99.g1]", "[ch99.g1]", "calls check\\(\\) but is not tagged"),

@@ -8,6 +8,7 @@ from functools import cached_property
 KEY = re.compile(r"(?:ch\d\d|app_[a-z])\.[qg]\d+[a-z]?")
 FENCE = re.compile(r"^(`{3,})\{code-cell\}")
 LONGEST_FUNCTION = 12  # lines below `def`; longer ones belong in the library
+WIDEST_LINE = 76  # characters that the page shows beside its sidebars
 # nbval and nbmake each ignore some of these, so a cell that carries one would pass without being looked at.
 SILENCERS = ("nbval-skip", "nbval-ignore-output", "skip-execution")
 SILENCING_COMMENTS = re.compile(r"#\s*(NBVAL_SKIP|NBVAL_IGNORE_OUTPUT|PYTEST_VALIDATE_IGNORE_OUTPUT)\b")
@@ -78,7 +79,7 @@ def fence_lines(text: str) -> list[int]:
 
 
 def faults(cell: Cell, *, chapter: bool) -> list[str]:
-    """What is wrong with a code cell, without running it; `chapter` adds the limit on functions."""
+    """What is wrong with a code cell, without running it; `chapter` adds the limits on functions and lines."""
     if cell.kind != "code":
         return []
     found = [f"tag {tag!r} would let the cell pass unseen" for tag in cell.tags if tag in SILENCERS]
@@ -87,7 +88,7 @@ def faults(cell: Cell, *, chapter: bool) -> list[str]:
     ]
     try:
         found += network_uses(cell.source)
-        return found + (long_functions(cell.source) if chapter else [])
+        return found + (long_functions(cell.source) + wide_lines(cell.source) if chapter else [])
     except SyntaxError as error:
         return [*found, f"line {error.lineno} of the cell is no Python: {error.msg}"]
 
@@ -111,6 +112,19 @@ def long_functions(source: str) -> list[str]:
         f"function {name} has {size} lines, at most {LONGEST_FUNCTION} fit a chapter: move it to scaling_lib"
         for name, size in sizes
         if size > LONGEST_FUNCTION
+    ]
+
+
+def wide_lines(source: str) -> list[str]:
+    """Lines that a page would cut at its side.
+
+    >>> wide_lines("x = 1\\n" + "y" * 80)
+    ['a line of 80 characters is cut on the page, at most 76 fit: yyyyyyyyyyyyyyyyyyyyyyyy…']
+    """
+    return [
+        f"a line of {len(line)} characters is cut on the page, at most {WIDEST_LINE} fit: {line.strip()[:24]}…"
+        for line in source.splitlines()
+        if len(line) > WIDEST_LINE
     ]
 
 
