@@ -73,6 +73,10 @@ def test_a_marked_check_names_planted_mistakes_but_never_the_ratio(monkeypatch, 
     assert all(check_exercise(a_number(), x).message == "not yet." for x in (12, 6.2, 6000, 17.3))
     assert all(check_exercise(a_number(), x).hint == "" for x in (12, 6.2, 6000, 17.3))
     assert check_exercise(a_number(), 15).hint == "five"
+    doubtful = check_exercise(a_number(), "6,0")
+    assert doubtful.status == "todo" and "did you mean 6.0? Read as doubtful: no marks." in doubtful.message
+    in_microseconds = check("ch03.q6", lambda *args: 1e6 * exercise("ch03.q6").expected(*args))
+    assert in_microseconds.status == "fail" and in_microseconds.hint == ""
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import fractions
 
 import numpy as np
 import pytest
-from exercise_specs import a_number
+from exercise_specs import EVERY, a_number
 
 from scaling_lib.exercises import Mistake, check, exercise, faults
 from scaling_lib.exercises.diagnosis import by_ratio, ratios
-from scaling_lib.exercises.engine import check_exercise
+from scaling_lib.exercises.engine import check_exercise, inputs_of
 from scaling_lib.exercises.faults import wrong_answer
 
 
@@ -74,7 +74,6 @@ def test_a_near_miss_is_called_close_and_an_unknown_one_points_to_the_hints(fact
         ("TB/s", 1.099511627776, "TB (10¹² bytes) or TiB (2⁴⁰ bytes)"),
         ("B", 1.024, "KiB"),
         ("µs", 1.048576, "MiB"),  # a size in MiB over a rate in MB/s
-        ("", 1.073741824, "GiB"),
     ],
 )
 def test_binary_and_decimal_prefixes_are_told_apart_and_not_called_rounding(unit, ratio, says):
@@ -86,19 +85,58 @@ def test_binary_and_decimal_prefixes_are_told_apart_and_not_called_rounding(unit
 
 
 def test_mebibytes_where_megabytes_are_asked_for_are_named():
-    assert "MiB" in check("ch03.q1", 8192).hint  # 8590 MB
+    assert "MiB" in check("ch03.q1", 12288).hint  # 12,885 MB
 
 
 def test_two_flops_are_not_spoken_of_where_a_plain_time_or_size_is_asked_for():
-    for unit, spoken in {"µs": False, "GB": False, "FLOP/byte": True, "FLOP/s": True, "tokens": True, "": True}.items():
-        assert ("FLOPs" in by_ratio(12.0, 6.0, {}, "ch01", unit)) is spoken, unit
+    for unit, spoken in {"µs": False, "GB": False, "FLOP/byte": True, "FLOP/s": True, "tokens": True}.items():
+        assert ("FLOPs" in by_ratio(12.0, 6.0, {"peak": 1e14}, "ch01", unit)) is spoken, unit
+
+
+@pytest.mark.parametrize(
+    ("values", "bytes_", "flops"),
+    [({}, False, False), ({"j": 4}, False, False), ({"link": 45e9}, True, False), ({"peak": 1, "link": 1}, True, True)],
+)
+def test_a_plain_number_is_made_of_what_its_inputs_are_rates_of(values, bytes_, flops):
+    says = [told.says for told in ratios(values, "ch03")]
+    assert any("bits or bytes" in say for say in says) == any("GiB" in say for say in says) == bytes_
+    assert any("a byte or a direction" in say for say in says) == bytes_
+    assert any("FLOPs" in say for say in says) == flops
+    assert by_ratio(6.0, 12.0, values, "ch03").startswith("It is half the right value: is")
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (15, "One too many"),
+        (13, "One too few"),
+        (28, "twice the right value: is something counted twice?"),
+        (7, "half the right value: is something left out?"),
+        (14.04, ""),  # 3 in 1000: no rounding of a count
+        (14 * 8, ""),
+        (14_000, ""),
+    ],
+)
+def test_of_a_count_neither_bytes_nor_flops_nor_rounding_are_spoken_of(answer, says):
+    got = by_ratio(answer, 14, {"peak": 1e14, "link": 45e9}, "ch03", is_count=True)
+    assert says in got and bool(says) == bool(got) and "FLOP" not in got and "direction" not in got
+
+
+@pytest.mark.parametrize("e", [e.page or e for e in EVERY if (e.page or e).kind == "number"], ids=lambda e: e.key)
+def test_three_digits_are_enough_unless_a_whole_number_is_asked_for(e):
+    for student in (None, *(f"student {i}" for i in range(60))):
+        right = float(e.expected_for(inputs_of(e, student)))
+        if e.is_count:
+            assert right == round(right)
+        else:
+            assert check_exercise(e, float(f"{right:.3g}"), student).passed, right
 
 
 @pytest.mark.parametrize("unit", ["ms", "tokens", "FLOP/s", ""])
 @pytest.mark.parametrize("power", [3, 6, 9, 12, -3, -6, -9, -12])
 def test_the_right_digits_with_another_prefix_are_known(unit, power):
     says = check_exercise(a_number(unit=unit), 6.03 * 10.0**power).hint
-    assert says.startswith("Right digits, other unit") and unit in says
+    assert says.startswith("Right digits, other unit" if unit else "Right digits, other power of ten") and unit in says
 
 
 def test_a_batch_may_be_rounded_to_a_whole_number_and_its_mistakes_stay_apart():

@@ -8,7 +8,7 @@ import pytest
 from exercise_specs import EVERY, a_number, started_with
 
 from scaling_lib.exercises import Mistake, check, faults, page_spec
-from scaling_lib.exercises.engine import check_exercise
+from scaling_lib.exercises.engine import check_exercise, letter, picked_choice
 from scaling_lib.exercises.shardings import notation, plain_sharding
 from scaling_lib.sharding.grammar import read_array, read_product
 from scaling_lib.units import ScalingError
@@ -19,8 +19,21 @@ def test_a_choice_takes_its_text_or_its_letter():
     assert check("ch01.g1", " Less than  a hundredth").passed
     assert check("ch01.g1", "d").passed
     assert all(check("ch01.g1", text).passed for text in ("D", "d)", "(d)", "d.", "d: less than a hundredth"))
+    whole = "all-gather B over X, multiply"
+    for text in (f"c: {whole}.", f"c) {whole}", f"(c) {whole}", f"C. {whole}", f"`{whole}`", f"{whole}."):
+        assert check("ch03.q8", text).passed, text
+    assert check("ch03.q12", "b: `W[D, F_XY]` and `U[F_XY, D]`").passed
+    for text in (f"a: {whole}", f"e) {whole}", "cc", "c all", f"c) {whole} C"):
+        assert "none of the choices" in check("ch03.q8", text).message, text
     assert check("ch01.g1", "b").hint == check("ch01.g1", "half").hint != ""
     assert "a: most of it" in check("ch01.g1", "all of it").message
+
+
+@pytest.mark.parametrize("e", [e for e in EVERY if e.kind == "choice"], ids=lambda e: e.key)
+def test_every_choice_names_itself_and_no_other(e):
+    for i, text in enumerate(e.choices):
+        for answer in (text, f"{letter(i)}: {text}", f"{letter(i)}) {text}.", letter(i)):
+            assert picked_choice(e, answer) == text
 
 
 def test_a_sharding_is_read_by_meaning():
@@ -103,6 +116,8 @@ def test_what_the_library_reads_is_the_notation_unless_small_letters_stand_for_c
         ("ch03.q4", "C[I, K]{U_X}", "both pass through"),
         ("ch03.q4", "C[I_Z, K_Y]{X}", "here should be 'U_'"),
         ("ch03.q4", "c[i_z, k_y]", "capitals matter"),
+        ("ch03.q4", "C[I_Z, K_Y]{U_J}", "J is a dimension"),
+        ("ch03.g7", "C[I_Y, K]{U_J}", "J is a dimension"),
         ("ch03.q9", "C[I, K_Y]", "passes through"),
         ("ch03.q9", "C[I_X, K_Z]", "K is cut, but not like that"),
         ("ch03.q2", "W[F, D_YX]", "first dimension is D"),

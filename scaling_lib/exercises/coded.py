@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scaling_lib.exercises import diagnosis
 from scaling_lib.exercises.draws import Draws, seed_of
 from scaling_lib.exercises.marking import is_marked
 from scaling_lib.exercises.runs import Outcome, run_all
@@ -36,6 +37,8 @@ def judge_code(e: Exercise, answer: Any, student: str | None = None) -> Verdict:
     if wrong is None:
         return Verdict(e.key, "pass", f"right on all {len(cases)} inputs tried.")
     said, says = _difference(e, cases[wrong], got[wrong], right[wrong]), planted(e, cases, got)
+    if not says and not is_marked():
+        says = _other_unit(e, [outcome.value for outcome in got], right)
     return Verdict(e.key, "fail", said if says or is_marked() else f"{said} {pointer(e)}", says)
 
 
@@ -45,6 +48,15 @@ def planted(e: Exercise, cases: Sequence[Mapping[str, Any]], got: Sequence[Outco
         if same_behaviour(run_all(mistake.value, list(cases)), got, e.rtol):
             return mistake.says
     return ""
+
+
+def _other_unit(e: Exercise, got: Sequence[Any], right: Sequence[Any]) -> str:
+    """What to say where the function gives every right value in one other unit; else empty."""
+    pairs = [(_real(a), _real(b)) for a, b in zip(got, right, strict=False)]
+    if len(got) < len(right) or any(a is None or not b or not math.isfinite(b) for a, b in pairs):
+        return ""
+    told = {diagnosis.other_unit(a / b, e.unit) for a, b in pairs}
+    return told.pop() if len(told) == 1 else ""
 
 
 def same_behaviour(ours: Sequence[Outcome], theirs: Sequence[Outcome], rtol: float) -> bool:

@@ -116,7 +116,7 @@ def check_exercise(e: Exercise, answer: Any, student: str | None = None) -> Verd
 def _wanted(e: Exercise) -> str:
     """What an answer looks like."""
     return {
-        "number": f"give a number{f', in {e.unit}' if e.unit else ''}",
+        "number": f"give a {'whole ' if e.is_count else ''}number{f', in {e.unit}' if e.unit else ''}",
         "choice": f"choose one of {_offered(e)}",
         "sharding": "give the sharding as text, such as 'C[I_X, K]'",
         "code": f"give the function {e.function}",
@@ -128,8 +128,9 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     if type(answer) is str:
         reading = parse_answer(answer, e.unit, expected)
         if reading.ask:
+            counted = "Read as doubtful: no marks." if is_marked() else "Nothing is counted yet."
             marks_of = "A comma marks thousands, a point decimals." if re.search(r"[0-9][.,' ][0-9]", answer) else ""
-            return Verdict(e.key, "todo", f"did you mean {reading.ask}? Nothing is counted yet.", marks_of)
+            return Verdict(e.key, "todo", f"did you mean {reading.ask}? {counted}", marks_of)
         if reading.error:
             says = _NOT_READ[reading.error].format(text=answer[:60], unit=e.unit or "a plain number")
             return Verdict(e.key, "fail", says)
@@ -145,7 +146,7 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
             return Verdict(e.key, "fail", "not yet.", mistake.says)
     if is_marked():
         return Verdict(e.key, "fail", "not yet.")
-    says = diagnosis.by_ratio(value, expected, values, e.chapter, e.unit)
+    says = diagnosis.by_ratio(value, expected, values, e.chapter, e.unit, is_count=e.is_count)
     return Verdict(e.key, "fail", "not yet." if says else f"not yet. {pointer(e)}", says)
 
 
@@ -183,14 +184,24 @@ def _offered(e: Exercise) -> str:
 
 
 def picked_choice(e: Exercise, answer: Any) -> str | None:
-    """The choice that an answer names, by its text or its letter (`b`, `b)`, `(b)`); None if it names none."""
+    """The choice that an answer names, by its text, its letter (`b`, `b)`, `(b)`) or both; None if it names none."""
     if type(answer) is not str:
         return None
-    wanted = " ".join(answer.casefold().split())
+    wanted = _plain_choice(answer)
     for i, text in enumerate(e.choices):
-        if text.casefold() in (wanted, wanted.removeprefix(f"{letter(i)}: ")) or wanted.strip("().:") == letter(i):
+        named, text_alone = letter(i), re.sub(rf"^\(?{letter(i)}[).:]+ *", "", wanted)
+        if _plain_choice(text) in (wanted, text_alone) or wanted.strip("().:") == named:
             return text
     return None
+
+
+def _plain_choice(text: str) -> str:
+    """A choice without what differs between one who copies it and one who types it: case, spaces, backticks, full stop.
+
+    >>> _plain_choice("c: all-gather `B` over  X, multiply. ")
+    'c: all-gather b over x, multiply'
+    """
+    return " ".join(text.replace("`", "").casefold().split()).rstrip(".")
 
 
 def letter(i: int) -> str:

@@ -31,6 +31,7 @@ def _times() -> dict[str, float]:
     }
     for part, factor in {"milli": 1e-3, "micro": 1e-6, "nano": 1e-9}.items():
         words |= {f"{part}second": factor, f"{part}seconds": factor}
+    words |= {f"{part[:-1]}sec": factor for part, factor in _PARTS_OF_A_SECOND.items()}
     return {"s": 1.0} | _PARTS_OF_A_SECOND | _LONGER | words | {"d": 86400.0, "days": 86400.0}
 
 

@@ -43,7 +43,7 @@ def page_spec(key: str) -> dict[str, Any]:
             for m in e.mistakes
             if not m.is_predicate and (v := of_inputs(m.value, values)) is not None
         ],
-        "ratios": [told._asdict() for told in diagnosis.ratios(values, e.chapter, e.unit)] if is_number else [],
+        "ratios": [told._asdict() for told in _ratios(e, values)] if is_number else [],
         "hints": list(whole.hints),
         "choices": list(e.choices),
         "accepts": _accepted(e, expected),
@@ -58,6 +58,10 @@ def page_spec(key: str) -> dict[str, Any]:
         "units": unit_factors(e.unit) if is_number else {},
         "solution": e.solution_for(values),
     }
+
+
+def _ratios(e: Exercise, values: dict[str, Any]) -> list[diagnosis.Told]:
+    return diagnosis.ratios(values, e.chapter, e.unit, e.expected_for(values) if e.is_count else None)
 
 
 def _plain(e: Exercise, text: str) -> str:

@@ -18,6 +18,7 @@ from scaling_lib.units import ScalingError
 
 KINDS = ("number", "choice", "sharding", "code")
 STATUSES = ("pass", "fail", "todo")
+_EXACT = 1e-4
 _KEY = re.compile(r"(ch[0-9]{2}|app_[a-z])\.[qg][0-9]+[a-z]?")
 
 
@@ -65,7 +66,8 @@ class Exercise(metaclass=Sealable):
       inputs: the default values that the printed book shows. For a code question: unused, see `cases`.
       draw: function of a `Draws` giving other inputs, so that every student can have their own. For a code question
         it draws the arguments of one call.
-      rtol: relative tolerance; wide enough for an answer of three digits, narrower than the way to any mistake.
+      rtol: relative tolerance; wide enough for an answer of three digits, narrower than the way to any mistake. Less
+        than 10⁻⁴ for a count, a whole number that is asked for exactly.
       whole: for a count such as a batch: the whole numbers next to the right answer pass as well, whatever rtol is.
       choices: what a choice offers, in order; a learner may answer with the text or with its letter.
       accepts: further spellings of a sharding that mean the same.
@@ -119,6 +121,11 @@ class Exercise(metaclass=Sealable):
     def is_guess(self) -> bool:
         """True for a guess box, which carries no points."""
         return self.key.rsplit(".", 1)[1].startswith("g")
+
+    @property
+    def is_count(self) -> bool:
+        """True where a whole number is asked for to the last digit; elsewhere three digits are enough."""
+        return self.rtol < _EXACT
 
     def expected_for(self, values: Mapping[str, Any]) -> Any:
         """The right answer for these inputs (a code question's spec is not called)."""

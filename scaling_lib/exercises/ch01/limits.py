@@ -33,6 +33,7 @@ Q7 = Exercise(
     key="ch01.q7",
     title="The attained rate",
     kind="code",
+    unit="FLOP/s",
     points=4,
     function="attained_rate",
     stub="def attained_rate(b, d, f, w_bytes, peak, bandwidth):\n    return ...",
@@ -184,7 +185,7 @@ Q10 = Exercise(
         Mistake("1.43 times for both", "The large batch waits for arithmetic, which is the same."),
         Mistake(
             "nothing for the small batch, 1.43 times for the large one",
-            "The other way round: the small batch waits for the weights.",
+            "It is the small batch that waits for the weights; the large one waits for arithmetic.",
         ),
         Mistake("nothing for either", "At 64 tokens the weights' bytes set the time."),
     ),

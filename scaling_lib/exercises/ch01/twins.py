@@ -70,7 +70,7 @@ G6 = Exercise(
     mistakes=(
         Mistake(4500e12 / 7.7e12 / 2, "That is the bf16 ridge: fp8 runs twice as fast."),
         Mistake(2 * 4500e12 / 7.7e12, "That is the rate with sparsity, or fp4; the dense fp8 peak is 4500 TFLOP/s."),
-        Mistake(7.7e12 / 4500e12, "Upside down: FLOP/s over bytes/s."),
+        Mistake(7.7e12 / 4500e12, "That is bytes/s over FLOP/s; the ridge is FLOP/s over bytes/s."),
     ),
     source="B200 SXM: 4500 TFLOP/s fp8 dense, 7.7 TB/s HBM",
     solution="4500 T ÷ 7.7 T = 584 FLOPs per byte.",
@@ -164,7 +164,7 @@ G11 = Exercise(
     expected=2 * 100 / 25,
     mistakes=(
         Mistake(4, "That is the ridge. In f32 a token brings only half a FLOP for each byte of the weights."),
-        Mistake(2, "The other way round: four-byte weights need more tokens than two-byte ones, not fewer."),
+        Mistake(2, "Four-byte weights need more tokens than two-byte ones, not fewer."),
         Mistake(16, "Each weight takes four bytes and gives two FLOPs a token: the intensity is B/2, not B/4."),
     ),
     source="2 B / 4 = 100 / 25",

@@ -54,7 +54,7 @@ Q16 = Exercise(
     inputs={"gpus": 2048, "ports": 64},
     draw=lambda rng: {"gpus": 256 * rng.integers(2, 9), "ports": rng.choice((32, 64, 128))},
     expected=lambda gpus, ports: gpus / (ports / 2),
-    rtol=0.001,
+    rtol=1e-9,
     source="half of a leaf's ports lead down, half up, so that nothing narrows",
     mistakes=(
         Mistake(lambda gpus, ports: gpus / ports, "Half of a leaf's ports must lead up, or the tree narrows there."),

@@ -21,6 +21,7 @@ Q6 = Exercise(
     key="ch02.q6",
     title="Bytes of a tiled product",
     kind="code",
+    unit="B",
     points=4,
     function="tiled_bytes",
     stub="def tiled_bytes(m, k, n, tile_m, tile_n):\n    return ...",
@@ -46,7 +47,7 @@ Q6 = Exercise(
         ),
         Mistake(
             lambda m, k, n, tile_m, tile_n: 2 * (m * k * _ceil(m, tile_m) + k * n * _ceil(n, tile_n) + m * n),
-            "The other way round: X is read once for each column of tiles, of which there are n / tile_n.",
+            "That takes rows of tiles for columns: X is read once for each column, of which there are n / tile_n.",
         ),
         Mistake(
             lambda m, k, n, tile_m, tile_n: 2 * (m * k * n / tile_n + k * n * m / tile_m + m * n),

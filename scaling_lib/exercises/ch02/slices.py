@@ -100,7 +100,7 @@ Q12 = Exercise(
         "per_host": 4,
     },
     expected=lambda a, b, c, per_host: a * b * c / per_host,
-    rtol=0.001,
+    rtol=1e-9,
     source="v5p: 4 chips a host",
     mistakes=(
         Mistake(lambda a, b, c: a * b * c, "Those are the chips; a host drives four of them."),

@@ -45,6 +45,7 @@ G2 = Exercise(
     unit="hops",
     points=0,
     expected=8,
+    rtol=1e-9,
     mistakes=(
         Mistake(15, "That is a line. On a ring one may go the other way round."),
         Mistake(16, "That is all the way round, back to the start."),

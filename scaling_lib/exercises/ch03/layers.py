@@ -54,7 +54,10 @@ Q15 = Exercise(
             lambda j, k, x, y, link: _ring_us(2 * j * k / y / x, x, link),
             "V is the array after gathering: X does not divide it any more.",
         ),
-        Mistake(lambda j, k, x, y, link: _ring_us(j * k / y, x, link), "bf16 takes two bytes a number."),
+        Mistake(
+            lambda j, k, x, y, link: _ring_us(j * k / y, x, link),
+            "Half of it. Either one byte a number, where bf16 takes two; or the links of both rings, where X has two.",
+        ),
     ),
     hints=(
         "X cuts I of A and J of B; in the result it cuts I. Which operand must give it up?",
@@ -86,7 +89,10 @@ Q17 = Exercise(
     rtol=0.005,
     source="2ij bytes gathered against 2ik scattered, the same share of both over the same links",
     mistakes=(
-        Mistake(lambda j, k: k / j, "The other way round: the second way over the first."),
+        Mistake(
+            lambda j, k: k / j,
+            "That is the second way over the first; the question asks for the first over the second.",
+        ),
         Mistake(1.0, "The weight has the same size either way, but does not move. A moves in one way, C in the other."),
         Mistake(
             lambda j, k: j / (2 * k),

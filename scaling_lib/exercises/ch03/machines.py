@@ -69,6 +69,10 @@ Q13 = Exercise(
             lambda gbytes, slices, chips, dcn: 2 * (slices - 1) / slices * gbytes * 1e9 / (chips * slices) / dcn * 1e3,
             "Inside one slice the array is scattered over its own chips only.",
         ),
+        Mistake(
+            lambda gbytes, chips, dcn: gbytes * 1e9 / chips / dcn * 1e3,
+            "That sends a chip's piece once. In an all-reduce twice (s − 1)/s of it crosses.",
+        ),
     ),
     hints=(
         "Reduce-scatter inside, all-reduce across, all-gather inside.",
@@ -119,6 +123,10 @@ Q14 = Exercise(
             "That adds the times of both axes. Each has links of its own, and they work at once.",
         ),
         Mistake(
+            lambda gbytes, a, b, link: max(a, b) / 8 * gbytes * 1e9 / link * 1e3,
+            "That is all of it over one link. Divide by all chips: each sends a part.",
+        ),
+        Mistake(
             lambda gbytes, a, b, link: gbytes * 1e9 / (8 * link) * 1e3,
             "That is one ring that holds everything. In two dimensions divide by all chips.",
         ),
@@ -166,7 +174,9 @@ Q16 = Exercise(
             "That is with links both ways, where a block may go the shorter way round, half as far. Here it may not.",
         ),
         Mistake(1.0, "A shard of a gather visits every chip. A block stops at its target, half-way on average."),
-        Mistake(2.0, "The other way round: the exchange is the cheaper one."),
+        Mistake(
+            2.0, "That is the all-gather over the all-to-all; the question asks for the all-to-all over the all-gather."
+        ),
         Mistake(
             lambda n: n / 2 / (n - 1),
             "Close: block and shard cross so many links. But a shard is n blocks, of which only n − 1 travel.",

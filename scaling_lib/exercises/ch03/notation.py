@@ -8,13 +8,13 @@ Q1 = Exercise(
     kind="number",
     unit="MB",
     points=2,
-    inputs={"d": 8192, "f": 32768, "x": 4, "y": 8, "z": 2},
+    inputs={"d": 8192, "f": 32768, "x": 4, "y": 8, "z": 3},
     draw=lambda rng: {
         "d": 2048 * rng.integers(1, 8),
         "f": 4096 * rng.integers(3, 11),
         "x": rng.choice((4, 8)),
         "y": rng.choice((16, 32)),
-        "z": rng.choice((2, 3)),
+        "z": rng.choice((3, 5, 6)),  # not 2: copies along one axis would look like one byte a number
     },
     expected=lambda d, f, y, z: 2 * d * f * y * z / 1e6,
     rtol=0.005,
@@ -26,6 +26,12 @@ Q1 = Exercise(
             lambda d, f, x, y, z: 2 * d * f * x * y * z / 1e6, "X cuts the array: each chip holds 1/X of it, not all."
         ),
         Mistake(lambda d, f, y, z: d * f * y * z / 1e6, "bf16 takes two bytes a number."),
+        Mistake(lambda d, f, y: 2 * d * f * y / 1e6, "Those are the copies along Y. Z holds copies of each as well."),
+        Mistake(lambda d, f, z: 2 * d * f * z / 1e6, "Those are the copies along Z. Y holds copies of each as well."),
+        Mistake(
+            lambda d, f, x, y, z: 2 * d * f * y * z / x / 1e6,
+            "Those are the chips of one part. X cuts the array into several, each on as many chips.",
+        ),
     ),
     hints=(
         "What one chip holds, times the number of chips.",
@@ -103,6 +109,7 @@ Q3 = Exercise(
             lambda place, sizes, axes: _numbered(place, sizes, "".join(a for a in "XYZ" if a in axes)),
             "The order of the subscripts counts, not that of the alphabet.",
         ),
+        Mistake(lambda place, sizes, axes: _numbered(place, sizes, axes) + 1, "The first block has the number 0."),
     ),
     hints=(
         "Read the places like digits of a number, the first-named axis being the leading digit.",
@@ -126,6 +133,7 @@ Q3 = Exercise(
         mistakes=(
             Mistake((2 * 2 + 1) * 3 + 1, "That has the first-named axis fastest; it is the slowest."),
             Mistake((1 * 4 + 2) * 3 + 1, "The order of the subscripts counts: Z, then X, then Y."),
+            Mistake((1 * 2 + 1) * 4 + 2 + 1, "The first block has the number 0, as the first chip of an axis has."),
             Mistake(1 + 2 + 1, "A step along a slow axis skips as many blocks as the faster ones."),
         ),
         hints=(
@@ -159,6 +167,7 @@ Q4 = Exercise(
         Mistake("C[I, K_Y]{U_X}", "Z cuts I of A, and passes through to C."),
         Mistake("C[I, K]{U_X}", "Z cuts I of A and Y cuts K of B: both pass through to C."),
         Mistake("C[I, K]", "What cuts I and K passes through to C; and J is cut, so sums remain to be added."),
+        Mistake("C[I_Z, K_Y]{U_J}", "J is a dimension. In the braces stands the mesh axis that cuts it."),
         Mistake("C[I_ZX, K_Y]", "X does not cut the result: it is the axis over which sums remain."),
         Mistake("C[I_Z, K_YX]", "X cuts only J, which is summed over; it cannot cut K of the result by itself."),
     ),

@@ -83,6 +83,14 @@ Q10 = Exercise(
             lambda peak, link, n: (n - 1) * peak / (4 * link),
             "Half of it: does a number take two bytes, and a multiply-add two FLOPs?",
         ),
+        Mistake(
+            lambda peak, link: peak / link,
+            "That leaves out n. The chips share the arithmetic, and (n − 1)/n of the result goes over two links each.",
+        ),
+        Mistake(
+            lambda peak, link: peak / (2 * link),
+            "That leaves out n: each chip does 2IJK/n FLOPs, and sends (n − 1)/n of the result.",
+        ),
         Mistake(lambda peak, link, n: n * peak / (2 * link), "Close: a chip keeps its own block, so (n − 1)/n moves."),
     ),
     hints=(

@@ -38,7 +38,8 @@ Q5 = Exercise(
             "V is the array after gathering: X does not divide it any more.",
         ),
         Mistake(
-            lambda i, j, x, y, link: _gather_us(i * j / y, x, link, 2), "bf16 takes two bytes a number."
+            lambda i, j, x, y, link: _gather_us(i * j / y, x, link, 2),
+            "Half of it. Either one byte a number, where bf16 takes two; or four links, where one ring has two.",
         ),
         Mistake(
             lambda i, j, x, y, link: 2 * i * j / y / x / (2 * link) * 1e6,
@@ -82,6 +83,7 @@ Q6 = Exercise(
     key="ch03.q6",
     title="The time of an all-gather",
     kind="code",
+    unit="s",
     points=4,
     function="all_gather_s",
     stub="def all_gather_s(nbytes, n, wraps, link, hop):\n    return ...",
@@ -117,6 +119,16 @@ Q6 = Exercise(
                 nbytes / n * (n - 1) / (2 if wraps else 1) / link, -(-n // 2) * hop if wraps else (n - 1) * hop
             ),
             "On a ring of odd length the farthest chip is n // 2 hops away.",
+        ),
+        Mistake(
+            lambda nbytes, n, wraps, link, hop: max(
+                nbytes / n * (n - 1) / (2 if wraps else 1) / link, (n / 2 if wraps else n - 1) * hop
+            ),
+            "There is no half hop: on a ring of nine the farthest chip is four hops away.",
+        ),
+        Mistake(
+            lambda nbytes, n, wraps, link, hop: max(nbytes / n * (n - 1) / link, (n - 1) * hop),
+            "That is a line, whatever wraps says. A ring has two ways: bytes from both sides, and half the hops.",
         ),
         Mistake(
             lambda nbytes, n, wraps, link, hop: max(nbytes / n * (n - 1) / 2 / link, n // 2 * hop),
@@ -156,6 +168,12 @@ Q6 = Exercise(
         source="a ring of 9 at 45 GB/s: 8/9 · 90 kB / 90 GB/s = 0.89 µs; 4 hops of 1 µs",
         mistakes=(
             Mistake(lambda nbytes, n: nbytes * (n - 1) / n / 90e9 * 1e6, "The hops take longer than the bytes."),
+            Mistake(
+                lambda nbytes, n: nbytes * (n - 1) / n / 45e9 * 1e6,
+                "Those are the bytes of a line, over one link; a ring has two. And the hops take longer.",
+            ),
+            Mistake(lambda nbytes: nbytes / 90e9 * 1e6, "The hops take longer than the bytes, of which 8/9 come in."),
+            Mistake(4.5, "There is no half hop: the farthest chip of a ring of nine is four hops away."),
             Mistake(5.0, "The farthest chip of a ring of nine is four hops away."),
             Mistake(8.0, "That is a line: on a ring one may go the other way round."),
             Mistake(
@@ -226,6 +244,10 @@ Q7 = Exercise(
             "A line has no second way: its middle link carries all blocks from one half to the other.",
         ),
         Mistake(
+            lambda n, wraps: n * n // 4,
+            "That is a line, whatever wraps says. On a ring two links join the halves: each carries half.",
+        ),
+        Mistake(
             lambda n, wraps: n * n // (8 if wraps else 4),
             "On a ring half of the blocks need not be a whole number: one that may go either way is split.",
         ),
@@ -262,6 +284,11 @@ Q7 = Exercise(
             Mistake(lambda n: n * n / 4, "That is a line. On a ring two links join the halves."),
             Mistake(lambda n: (n - 1) / 2, "Those are the shards of an all-gather, each n times as large."),
             Mistake(lambda n: n * (n - 1) / 2, "That is one direction all the way round."),
+            Mistake(
+                lambda n: n * n / 16, "A link works in both directions: 36 blocks go across, and 36 others come back."
+            ),
+            Mistake(lambda n: n * n, "Those are all blocks, from every chip to every chip. How many cross one link?"),
+            Mistake(lambda n: n * (n - 1), "Those are all blocks that are sent. How many cross one link?"),
         ),
         hints=(
             "How many blocks must go from one half of the ring to the other?",
