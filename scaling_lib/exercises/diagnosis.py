@@ -62,6 +62,8 @@ CLOSE = Told(1.0, 0.02, "Close: is it rounding? Give three digits.")
 def _prefixes(unit: str) -> Iterator[Told]:
     """The right digits with another prefix."""
     other, of_unit = ("unit", f" for {unit}") if unit else ("power of ten", "")
+    if unit == "%":
+        yield Told(0.01, 0.01, "Right digits, but as a share: percent are asked for.")
     for power, name in _THOUSANDS.items():
         for sign, way in ((1, "large"), (-1, "small")):
             says = f"Right digits, other {other}: {name} times too {way}{of_unit}."
@@ -167,6 +169,8 @@ def by_ratio(
     'Right digits, other unit: 1000 times too large for ms.'
     >>> by_ratio(8192, 8589.9, {}, unit="MB")
     'It is the right value divided by 1.049: MB (10⁶ bytes) or MiB (2²⁰ bytes)?'
+    >>> by_ratio(0.61, 61.0, {}, unit="%")
+    'Right digits, but as a share: percent are asked for.'
     >>> by_ratio(17.0, 2.0, {})
     ''
     """
