@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import nbformat
-from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor, Preprocessor
 from nbgrader import preprocessors as steps
 from nbgrader import utils
 from nbgrader.api import Gradebook
@@ -159,14 +159,15 @@ class RunCells(steps.Execute):
         cell, resources = super().preprocess_cell(cell, resources, index)
         error = next((o for o in cell.get("outputs", ()) if o.output_type == "error"), None)
         if error and utils.is_solution(cell):
-            self.raised[question] = f"{error.ename}: {error.evalue}".rstrip(": ")
+            says = re.sub(r"\(\d+\.py, (line \d+)\)", r"(\1)", error.evalue)  # a syntax error names IPython's own file
+            self.raised[question] = f"{error.ename}: {says}".rstrip(": ")
         if error and utils.is_grade(cell) and question in self.raised:
             says = f"The answer cell above raised {self.raised[question]}\n"
             cell.outputs.insert(0, nbformat.v4.new_output("stream", name="stdout", text=says))
         return cell, resources
 
 
-class WrapLines(NbGraderPreprocessor):
+class WrapLines(Preprocessor):
     """Lets the long lines of a verdict wrap in the feedback page."""
 
     def preprocess(self, nb, resources):
@@ -215,5 +216,6 @@ c.Autograde.autograde_preprocessors = [
     steps.CheckCellMetadata,
 ]
 c.GenerateFeedback.preprocessors = [steps.GetGrades, CSSHTMLHeaderPreprocessor, WrapLines]
+c.WrapLines.enabled = True
 c.Execute.extra_arguments = ["--ext=scaling_lib.exercises.marking"]  # before the first cell: who it is, checks fixed
 c.Execute.timeout = 60  # seconds a cell
