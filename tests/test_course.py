@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scaling_lib.exercises import check, exercise, exercises, inputs, ticket
-from tools import course
+from tools import course, course_report
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("nbgrader")
@@ -66,6 +66,15 @@ import os
 os.environ["SCALING_STUDENT"] = os.environ["SCALING_MARKED"] = {ticket!r}
 os.environ.pop("NBGRADER_EXECUTION", None)
 """
+# What a careless student did to an otherwise right notebook: question -> answer cell. Question 12 is deleted whole.
+CARELESS = {
+    "ch01.q3": "# no idea",
+    "ch01.q5": "answer = givn",
+    "ch01.q6": "answer = 1979e12 / 3350e9 / 2",  # the book's chip: half the sheet's rate is dense
+    "ch01.q8": "kept = answer * 1.0  # of an earlier question\n{solution}",
+    "ch01.q9": "{solution}\n1 / 0",
+}
+CARELESS_EARNED = FULL | dict.fromkeys(("ch01.q3", "ch01.q5", "ch01.q6", "ch01.q12"), 0.0)
 
 
 def answer_cell(notebook, key):
@@ -74,6 +83,10 @@ def answer_cell(notebook, key):
 
 def check_cell(notebook, key):
     return next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id(key))
+
+
+def given_cell(notebook, key):
+    return next(c for c in notebook.cells if f'inputs("{key}")' in c.source and c.cell_type == "code")
 
 
 def grade_id(key):
@@ -110,11 +123,17 @@ def submissions(source, release, friend):
         "meddling": handed_in(lambda e, name, solution: solution + INNOCENT),
         "faking": handed_in(lambda e, name, _: FAKED.format(name=name)),
         "copying": handed_in(lambda e, name, solution: literal(e, name, solution, friend)),
+        "careless": handed_in(lambda e, name, right: CARELESS.get(e.key, "{solution}").replace("{solution}", right)),
+        "stripped": handed_in(lambda e, name, solution: solution),
         **{f"mistake{index}": mistaken(index) for index in range(ROUNDS)},
     }
     made["right"].cells.append(nbformat.v4.new_code_cell("import sys\nprint(sys.executable)"))
     made["copying"].cells.insert(0, nbformat.v4.new_code_cell(FRIENDS.format(ticket=friend)))
     meddle(made["meddling"], *FULL)
+    for cell in (given_cell, answer_cell, check_cell):
+        made["careless"].cells.remove(cell(made["careless"], "ch01.q12"))
+    for cell in made["stripped"].cells:
+        cell.metadata.pop("nbgrader", None)
     return made
 
 
@@ -141,11 +160,19 @@ def graded(tmp_path_factory):
     (line,) = course.tickets(folder, ["friend"])
     handed = submissions(nbformat.read(notebook, as_version=4), release, line.split(",")[1])
     for student, handed_in in handed.items():
-        path = folder / "submitted" / student / CHAPTER / f"{STEM}.ipynb"
+        path = (
+            folder
+            / "submitted"
+            / student
+            / CHAPTER
+            / (f"{STEM} (1).ipynb" if student == "careless" else f"{STEM}.ipynb")
+        )
         path.parent.mkdir(parents=True)
         nbformat.write(handed_in, path)
     log = nbgrader(folder, home, "autograde", CHAPTER)
     assert "Autograding" in log and "converted to" not in log, log  # no verdict is read as points
+    assert "Attribute 'checksum'" not in log and "Attribute 'cell_type' for cell ch01-q3-check" in log
+    assert re.search("put back: .*ch01-q12-answer, ch01-q12-check", log) and "(1).ipynb is taken for" in log
     nbgrader(folder, home, "generate_feedback", CHAPTER)
     return folder
 
@@ -207,6 +234,8 @@ def autograded(folder, student):
         ("crashing", NONE),
         ("always", NONE),
         ("faking", NONE),
+        ("careless", CARELESS_EARNED),
+        ("stripped", NONE),
         *((f"mistake{index}", NONE) for index in range(ROUNDS)),
     ],
 )
@@ -234,6 +263,39 @@ def test_the_feedback_names_the_mistake_and_no_other(graded, index):
         assert own in text
 
 
+def test_a_missing_answer_is_never_taken_for_a_mistake(graded):
+    notebook = autograded(graded, "careless")
+    said = {key: [o.get("evalue", o.get("text")) for o in check_cell(notebook, key).outputs] for key in CARELESS_EARNED}
+    assert [says for key in ("ch01.q3", "ch01.q12") for says in said[key]] == [
+        f"[todo] {key}: no answer yet: give a number, in {exercise(key).unit}." for key in ("ch01.q3", "ch01.q12")
+    ]
+    raised, todo = said["ch01.q5"]
+    assert raised == "The answer cell above raised NameError: name 'givn' is not defined\n"
+    assert todo.startswith("[todo] ch01.q5: no answer yet")
+    assert said["ch01.q6"] == [
+        "[fail] ch01.q6: not yet. That is right for the book's numbers; yours differ: use given[...]."
+    ]
+
+
+def test_a_notebook_without_the_graders_metadata_says_why_it_counts_nothing(graded):
+    page = (graded / "feedback" / "stripped" / CHAPTER / f"{STEM}.html").read_text(encoding="utf-8")
+    assert "No cell of this notebook carries the grader" in page and "pre-wrap; overflow-wrap" in page
+
+
+def test_the_report_tells_no_marks_from_not_graded(graded, marks):
+    (graded / "submitted" / "unreadable" / CHAPTER).mkdir(parents=True)
+    head, *rows = (line.split(",") for line in course_report.lines(graded, CHAPTER))
+    assert head == ["student", "marks", "of", *FULL]
+    found = {student: entries for student, *entries in rows}
+    total = f"{sum(FULL.values()):g}"
+    assert found.pop("unreadable") == ["not graded", total]
+    assert found["careless"] == ["20", total, *(f"{points:g}" for points in CARELESS_EARNED.values())]
+    assert found["stripped"] == ["0", total, *("0" for _ in FULL)]
+    assert set(found) == set(marks)
+    with pytest.raises(course_report.ReportFault, match=f"'ch99'; the gradebook has {CHAPTER}"):
+        course_report.lines(graded, "ch99")
+
+
 def test_an_untouched_question_is_told_apart_from_a_wrong_one(graded):
     for e in QUESTIONS:
         (error,) = (o for o in check_cell(autograded(graded, "untouched"), e.key).outputs if o.output_type == "error")
@@ -254,7 +316,8 @@ def test_the_release_holds_neither_solutions_nor_tests_nor_the_secret(graded):
     text, notebook = path.read_text(encoding="utf-8"), nbformat.read(path, as_version=4)
     secret = json.loads((graded / "course.json").read_text(encoding="utf-8"))["secret"]
     assert len(secret) == 32 and secret not in text
-    assert "SOLUTION" not in text and "HIDDEN" not in text and "assert" not in text
+    assert "SOLUTION" not in text and "HIDDEN" not in text and "assert" not in text and ")=" not in text
+    assert notebook.cells[1].source.endswith('os.environ["SCALING_STUDENT"] = ""')
     for e in QUESTIONS:
         if e.kind == "code":
             assert answer_cell(notebook, e.key).source == e.stub
@@ -270,30 +333,3 @@ def test_the_grader_uses_the_numbers_of_the_students_ticket(graded):
     shown = re.findall(r"(\w+) = ([0-9,]+)(?:, |$)", given.outputs[0].data["text/plain"])  # whole numbers, no units
     own = inputs(drawn.key, line.split(",")[1])
     assert {name: int(value.replace(",", "")) for name, value in shown} == own != inputs(drawn.key)
-
-
-# ---------------------------------------------------------------------------------------- the folder itself
-def test_a_course_grows_by_a_chapter_and_keeps_its_secret(tmp_path):
-    first = course.make_course(CHAPTER, tmp_path, own_numbers=True)
-    before = (tmp_path / "course.json").read_text(), first.read_bytes()
-    course.make_course(CHAPTER, tmp_path)
-    assert ((tmp_path / "course.json").read_text(), first.read_bytes()) == before
-
-
-def test_without_own_numbers_there_are_no_tickets(tmp_path, capsys):
-    assert course.main([CHAPTER, "--folder", str(tmp_path)]) == 0
-    assert course.main(["--folder", str(tmp_path), "--tickets", "alice"]) == 1
-    assert "--own-numbers" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("chapter", ["", "ch99", "ch1", "ch01_rooflines"])
-def test_an_unknown_chapter_lists_those_with_exercises(tmp_path, capsys, chapter):
-    assert course.main([chapter, "--folder", str(tmp_path)]) == 1
-    assert "ch01" in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
-def test_every_answer_gets_the_stub_of_its_question(tmp_path):
-    course.make_course(CHAPTER, tmp_path)
-    stubs = json.loads((tmp_path / "course.json").read_text(encoding="utf-8"))["stubs"]
-    assert set(stubs) == {f"{key.replace('.', '-')}-answer" for key in FULL}
-    assert stubs["ch01-q2-answer"] == exercise("ch01.q2").stub

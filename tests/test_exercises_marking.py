@@ -8,7 +8,9 @@ from exercise_specs import a_number, started_with
 
 from scaling_lib.exercises import Draws, check, exercise, inputs, marks, ticket
 from scaling_lib.exercises.coded import cases_of
+from scaling_lib.exercises.draws import seed_of
 from scaling_lib.exercises.engine import check_exercise
+from scaling_lib.exercises.marking import earlier
 from scaling_lib.units import ScalingError
 
 
@@ -27,6 +29,48 @@ def test_a_student_who_is_no_text_is_refused_in_words(student):
     for call in (lambda: inputs("ch01.q1", student), lambda: check("ch01.q1", 1, student)):
         with pytest.raises(ScalingError, match=r'student is .*any word of your own such as "again"'):
             call()
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda t: t[:-1], lambda t: t[5:], lambda t: t + " ", str.upper, lambda t: t[:9] + t[10:]]
+)
+def test_a_ticket_that_was_not_copied_whole_is_refused(monkeypatch, spoil):
+    spoilt = spoil(ticket("a secret", "alice"))
+    monkeypatch.setenv("SCALING_STUDENT", spoilt)
+    for call in (lambda: inputs("ch01.q1"), lambda: check("ch01.q2", 1), lambda: inputs("ch01.q1", spoilt)):
+        with pytest.raises(ScalingError, match=r"(student|SCALING_STUDENT) is .*copy the whole of it"):
+            call()
+
+
+@pytest.mark.parametrize("word", ["alice", "again", "practice 2", "20261130", "deadbeef", "seed"])
+def test_any_other_word_draws_numbers_for_practice(word):
+    assert inputs("ch01.q1", word) != inputs("ch01.q1")
+
+
+def test_a_tickets_check_digits_are_no_part_of_its_seed():
+    # HMAC-SHA-256 and SHA-256 by `openssl`: the numbers that follow are those of the first 32 digits
+    assert ticket("our secret", "alice") == "seed:298db6921c5f5ed757c6745fbadf16d4" + "935b"
+    assert seed_of(ticket("our secret", "alice")) == "298db6921c5f5ed757c6745fbadf16d4"
+
+
+@pytest.mark.parametrize("marked", [{}, {"NBGRADER_EXECUTION": "autograde"}])
+def test_an_answer_right_for_the_books_numbers_is_told_so(monkeypatch, marked):
+    own = ticket("a secret", "alice")
+    started_with(monkeypatch, **marked, **({"SCALING_MARKED": own} if marked else {}))
+    verdict = check_exercise(a_number(), 6.0, own)
+    assert not verdict.passed and verdict.hint.startswith("That is right for the book's numbers")
+
+
+@pytest.mark.parametrize("value", [3.5, 12, "b", "C[I_X, K]", True])
+def test_an_earlier_questions_answer_can_be_used_but_answers_nothing(value):
+    left = earlier(value)
+    assert left == value and left * 2 == value * 2
+    assert check_exercise(a_number(), left).status == "todo" and check("ch01.q4", left).status == "todo"
+
+
+def test_before_an_answer_cell_nothing_else_is_left():
+    assert [earlier(value) for value in (None, ..., [1], 1j)] == [...] * 4
+    assert earlier(len) is len
 
 
 @pytest.mark.parametrize("fixed", [ticket("a secret", "alice"), "the book"])

@@ -70,6 +70,15 @@ def relabelled(source: str) -> str:
     return _OPTION.sub(r"\g<head>\g<label>-solution", source)
 
 
+def without_targets(source: str) -> str:
+    """A text without the targets of links, which only the site understands.
+
+    >>> without_targets("(ch01-q1)=\\n## Q1\\n")
+    '## Q1\\n'
+    """
+    return re.sub(_TARGET.pattern + r"\n", "", source, flags=re.MULTILINE)
+
+
 def solution_title(title: str) -> str:
     """The title of a solutions page.
 

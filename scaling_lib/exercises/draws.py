@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Sequence
 from typing import Any
 
 TICKET = "seed:"
+_SEED = 32  # digits of a ticket's seed; four check digits follow
 
 
 class Draws:
@@ -43,17 +45,31 @@ class Draws:
 
 
 def ticket(secret: str, student: str) -> str:
-    """The seed of one student in one course: HMAC(secret, student).
+    """The seed of one student in one course, HMAC(secret, student), and check digits that tell a slip of copying.
 
     The instructor's grader derives it from the submission folder's name; a student who was given the ticket sees the
-    same numbers at home, with no need to know the secret.
+    same numbers at home, with no need to know the secret. Names that differ in capitals are different students.
 
     >>> ticket("our secret", "alice")
-    'seed:298db6921c5f5ed757c6745fbadf16d4'
+    'seed:298db6921c5f5ed757c6745fbadf16d4935b'
     """
-    return TICKET + hmac.new(secret.encode(), student.encode(), hashlib.sha256).hexdigest()[:32]
+    return _with_check_digits(hmac.new(secret.encode(), student.encode(), hashlib.sha256).hexdigest()[:_SEED])
+
+
+def _with_check_digits(seed: str) -> str:
+    return TICKET + seed + hashlib.sha256(seed.encode()).hexdigest()[:4]
+
+
+def is_spoilt_ticket(text: str) -> bool:
+    """True for what looks like a ticket, or a part of one, and is none.
+
+    >>> [is_spoilt_ticket(t) for t in ("seed:298d", "298db6921c5f5ed757c6745fbadf16d4935b", "alice", "again")]
+    [True, True, False, False]
+    """
+    looks_like_one = re.search(f"^{TICKET}|[0-9a-f]{{20}}", text.strip().casefold())
+    return bool(looks_like_one) and text != _with_check_digits(text.removeprefix(TICKET)[:_SEED])
 
 
 def seed_of(student: str) -> str:
     """A ticket's seed; any other name is a seed of its own, for practice."""
-    return student.removeprefix(TICKET) if student.startswith(TICKET) else f"name:{student}"
+    return student.removeprefix(TICKET)[:_SEED] if student.startswith(TICKET) else f"name:{student}"

@@ -7,7 +7,7 @@ import sys
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from scaling_lib.exercises.draws import TICKET
+from scaling_lib.exercises.draws import TICKET, is_spoilt_ticket
 from scaling_lib.units import ScalingError
 
 # As the process began: what a cell of the notebook sets later changes nothing.
@@ -26,13 +26,41 @@ def whose(student: str | None = None) -> str | None:
 
     While marking it is the one whose ticket SCALING_MARKED held at the start (without a ticket: the book's numbers),
     whatever is asked for here. Otherwise the student asked for, else the environment's SCALING_STUDENT.
+
+    Raises:
+      ScalingError: the student is no text, or a ticket that was not copied whole.
     """
     if is_marked():
         fixed = _AT_START["SCALING_MARKED"]
         return fixed if fixed.startswith(TICKET) else None
     if student is not None and not isinstance(student, str):
         raise ScalingError(f'student is {student!r}, must be a text: a ticket, or any word of your own such as "again"')
-    return student or os.environ.get("SCALING_STUDENT") or None
+    name, student = ("student", student) if student else ("SCALING_STUDENT", os.environ.get("SCALING_STUDENT"))
+    if student and is_spoilt_ticket(student):
+        raise ScalingError(
+            f"{name} is {student!r}, which looks like a ticket but is none: copy the whole of it, "
+            f"'{TICKET}' and the 36 digits and letters that follow"
+        )
+    return student or None
+
+
+class Earlier:
+    """Marks an answer to an earlier question: it can be used, but answers nothing once more."""
+
+
+_EARLIER = {kind: type("Earlier", (Earlier, kind), {}) for kind in (str, int, float)}
+
+
+def earlier(value: Any) -> Any:
+    """What a question's name holds when the grader comes to its answer cell: no answer to this question yet.
+
+    A number or text can still be calculated with, as at home; a function, which has a name of its own, stays.
+
+    >>> earlier(2.5) * 2, isinstance(earlier(2.5), Earlier), earlier([1])
+    (5.0, True, Ellipsis)
+    """
+    kind = next((kind for kind in _EARLIER if isinstance(value, kind)), None)
+    return _EARLIER[kind](value) if kind else value if callable(value) else ...
 
 
 def load_ipython_extension(shell: Any) -> None:
