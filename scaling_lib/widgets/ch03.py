@@ -27,7 +27,7 @@ MESHES = {
     "TPU v6e, X = 4, Y = 2": lambda: Mesh(TpuSlice("tpu-v6e", (2, 4)), X=4, Y=2),
     "TPU v5p, X = 4 × 4, Y = 4 (rings)": lambda: Mesh(TpuSlice("tpu-v5p", (4, 4, 4)), X=(0, 1), Y=(2,)),
     "H100 node, X = 4, Y = 2": lambda: Mesh(GpuCluster("h100", 8), X=4, Y=2),
-    "4 H100 nodes, X = 4 across, Y = 8 in each": lambda: Mesh(GpuCluster("h100", 32), X=4, Y=8),
+    "H100, X = 4 nodes, Y = 8 in each": lambda: Mesh(GpuCluster("h100", 32), X=4, Y=8),
 }
 SIZES = (256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152, 65536)
 AXES = "XY"
