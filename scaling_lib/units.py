@@ -188,7 +188,7 @@ def broadcastable(**values):
     Traceback (most recent call last):
     scaling_lib.units.ScalingError: nbytes (3,), hop_latency_s (2,): these shapes do not broadcast
     """
-    shapes = {name: np.shape(value) for name, value in values.items() if np.ndim(value)}
+    shapes = {name: np.shape(v) for name, v in values.items() if not isinstance(v, int | float) and np.ndim(v)}
     try:
         np.broadcast_shapes(*shapes.values())
     except ValueError:
