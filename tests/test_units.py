@@ -194,6 +194,11 @@ def test_a_masked_number_alone_is_refused_with_its_reason():
     assert positive("batch", np.ma.array(3.0)) == 3.0
 
 
+def test_what_is_masked_keeps_its_reason_when_it_is_checked_again():
+    again = positive("x", positive("b", [0, -1, math.inf, 1]))
+    assert again.reason.tolist() == [Reason.ZERO, Reason.NEGATIVE, Reason.INFINITE, Reason.OK]
+
+
 def test_reasons_of_several_arguments_meet():
     (a, b), reason = plain(positive("a", [[1, 0]]), positive("b", [[1], [math.inf]]))
     total = sealed(reason, a + b)
