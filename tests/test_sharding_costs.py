@@ -90,7 +90,7 @@ def test_the_search_lets_the_levels_of_a_permutation_work_at_once():
     (edge,) = (i for i, e in enumerate(graph.edges) if (e.op, e.source, e.target) == ("permute", start, end))
     per_byte, latency = costs.mesh_costs(mesh, ("X", "Y")).of_edges(graph)
     # Some chips send their sixteenth to the other node, some inside their own.
-    assert per_byte[edge] == pytest.approx(1 / 16 / 50e9) and 1 / 16 / 50e9 > 1 / 16 / 450e9
+    assert 16e9 * per_byte[edge] == pytest.approx(max(1e9 / 50e9, 1e9 / 450e9))
     rules = mesh.hardware.rules
     assert latency[edge] == pytest.approx(rules.nvlink_hop_s + rules.scaleout_hop_s)
 
@@ -127,9 +127,9 @@ def test_the_times_of_a_plan_are_sums_and_maxima_of_those_of_its_steps():
 def test_a_plan_without_overlap_takes_what_can_be_reckoned_by_hand():
     line = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
     p = plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K]", {"I": 4096, "J": 8192, "K": 4096}, line)
-    multiply = 2 * 4096 * 1024 * 4096 / 197e12 + 2 * (4096 * 1024 + 1024 * 4096 + 4096 * 4096) / 8.1e11
+    multiply = 2 * 4096 * 1024 * 4096 / 197e12 + 2 * (4096 * 1024 + 1024 * 4096 + 4096 * 4096) / 8.2e11
     reduce = 2 * (7 / 8 * 2 * 4096 * 4096 / (2 * 45e9)) + 2 * 4 * 1e-6  # a corner has two links; one hop and three
-    assert p.time.upper_s == pytest.approx(multiply + reduce, rel=2e-3)
+    assert p.time.upper_s == pytest.approx(multiply + reduce)
 
 
 @pytest.mark.parametrize("field", ["math_s", "in_turn_s", "upper_s"])
