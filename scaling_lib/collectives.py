@@ -58,6 +58,8 @@ class CollectiveTime:
 
     def __add__(self, other):
         """One after the other: a collective that needs the result of the first."""
+        if not isinstance(other, CollectiveTime):
+            return NotImplemented
         links = dict.fromkeys([*self.stages, *other.stages])
         return CollectiveTime(
             {link: upper_s(self.stages.get(link, 0.0), other.stages.get(link, 0.0)) for link in links},
