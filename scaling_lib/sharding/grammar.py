@@ -62,7 +62,7 @@ def checked_names(argument, names, of):
 
     >>> checked_names("dims", ["I", "d_ff"], "dimension")
     Traceback (most recent call last):
-    scaling_lib.units.ScalingError: dims: 'd_ff' is no name of a dimension: possible are letters, and digits behind them
+    scaling_lib.units.ScalingError: dims: 'd_ff' names no dimension: possible are letters, and digits behind them
     """
     if isinstance(names, str) or not isinstance(names, Iterable):
         example = "('I', 'J')" if of == "dimension" else "('X',)"
@@ -71,7 +71,7 @@ def checked_names(argument, names, of):
     for name in names:
         if not isinstance(name, str) or not _NAMES[of].fullmatch(name):
             possible = "letters, and digits behind them" if of == "dimension" else "letters, _, and digits behind them"
-            raise ScalingError(f"{argument}: {name!r} is no name of a {of}: possible are {possible}")
+            raise ScalingError(f"{argument}: {name!r} names no {of}: possible are {possible}")
     return names
 
 
