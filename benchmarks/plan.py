@@ -39,7 +39,7 @@ def seconds(call):
 
 def forget():
     """As if no mesh had been seen."""
-    costs.forget()
+    costs.mesh_costs.cache_clear()
     moves.graph.cache_clear()
     moves.local_products.cache_clear()
 

@@ -5,15 +5,13 @@ cost of the hops on the longest way. `lower_s` lets everything overlap (hops are
 `upper_s` nothing (each hop waits for its whole shard, each level for the one before).
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 
+from scaling_lib import loads
 from scaling_lib.estimate import binding, lower_s, upper_s
 from scaling_lib.hardware.interconnect import TpuSlice
-from scaling_lib.hardware.links import Switch, Torus
 from scaling_lib.hardware.mesh import levels_of
-from scaling_lib.traffic import wire_factor
 from scaling_lib.units import ScalingError, broadcastable, non_negative, plain, sealed, wholes
 
 
@@ -60,6 +58,8 @@ class CollectiveTime:
 
     def __add__(self, other):
         """One after the other: a collective that needs the result of the first."""
+        if not isinstance(other, CollectiveTime):
+            return NotImplemented
         links = dict.fromkeys([*self.stages, *other.stages])
         return CollectiveTime(
             {link: upper_s(self.stages.get(link, 0.0), other.stages.get(link, 0.0)) for link in links},
@@ -100,19 +100,30 @@ def all_gather_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
     >>> all_gather_time(34e6, Mesh(TpuSlice("tpu-v5e", (16, 16)), X=16, Y=16), "X").bandwidth_s
     0.000354166...
     """
-    return _timed(_gather, nbytes, mesh, axes, hop_latency_s)
+    return _timed(loads.gathered, nbytes, mesh, axes, hop_latency_s)
 
 
 def reduce_scatter_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
     """Time to reduce-scatter an array A[I]{U_X} -> A[I_X]: an all-gather run backwards, and as long.
 
-    Args and returns: as `all_gather_time`; nbytes is the array of one group before it is scattered.
+    Args:
+      nbytes: the array of one group before it is scattered: what every chip holds [bytes]. Broadcasts.
+      mesh, axes, hop_latency_s: as for `all_gather_time`.
+
+    Returns:
+      CollectiveTime, as `all_gather_time`.
+
+    Raises:
+      UnknownAxis, ScalingError: as `all_gather_time`.
+
+    Assumes: as `all_gather_time`; adding costs nothing beside sending.
+    Source: as `all_gather_time`, with every message the other way round.
 
     >>> from scaling_lib.hardware import GpuCluster
     >>> reduce_scatter_time(1e9, GpuCluster("b200", 8)).bandwidth_s
     0.00097222...
     """
-    return _timed(_gather, nbytes, mesh, axes, hop_latency_s)
+    return _timed(loads.gathered, nbytes, mesh, axes, hop_latency_s)
 
 
 def all_reduce_time(nbytes, mesh, axes=None, *, algorithm=None, hop_latency_s=None):
@@ -127,11 +138,16 @@ def all_reduce_time(nbytes, mesh, axes=None, *, algorithm=None, hop_latency_s=No
         binary trees, 2V on a busy link but 2·log2(n) steps; "nvls": the node's switch adds, and each chip also
         sends and receives its own share, (n+1)/n · V; "sharp": in-network reduction at its best, V, on every level.
 
-    Raises:
-      ScalingError: the machine cannot do that algorithm; the message says which it can.
+    Returns:
+      CollectiveTime, as `all_gather_time`.
 
-    Assumes: as `all_gather_time`. The bounds are those of the algorithm: where there are lines "pipelined" goes below
-      the first. Switches that add reach about 1.3 times a ring's rate in practice, not 1.75.
+    Raises:
+      UnknownAxis, ScalingError: as `all_gather_time`; or the machine cannot do that algorithm: the message says which
+        it can.
+
+    Assumes: as `reduce_scatter_time`. The bounds are those of the algorithm: where there are lines "pipelined" goes
+      below the first. Switches that add reach about 1.3 times a ring's rate in practice, not 1.75.
+    Source: simulations of each algorithm, link by link (tests/link_simulator.py, tests/switch_simulator.py).
 
     >>> from scaling_lib.hardware import GpuCluster
     >>> node = GpuCluster("h100", 8)
@@ -139,9 +155,9 @@ def all_reduce_time(nbytes, mesh, axes=None, *, algorithm=None, hop_latency_s=No
     [3889, 4444, 2500, 2222]
     """
     if algorithm is None:
-        once = _timed(_gather, nbytes, mesh, axes, hop_latency_s)
+        once = _timed(loads.gathered, nbytes, mesh, axes, hop_latency_s)
         return once + once
-    return _timed(_chosen(algorithm, levels_of(mesh, axes)), nbytes, mesh, axes, hop_latency_s)
+    return _timed(loads.reduced_by(algorithm, levels_of(mesh, axes)), nbytes, mesh, axes, hop_latency_s)
 
 
 def all_to_all_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
@@ -157,6 +173,12 @@ def all_to_all_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
       nbytes: V, the whole array of one group, all chips together [bytes]. Broadcasts.
       mesh, axes, hop_latency_s: as for `all_gather_time`.
 
+    Returns:
+      CollectiveTime, as `all_gather_time`.
+
+    Raises:
+      UnknownAxis, ScalingError: as `all_gather_time`.
+
     Assumes: equal blocks; the half-way block of an even ring is split over both ways round.
     Source: the cut across the slowest axis, which ways along one axis after another meet.
 
@@ -164,7 +186,7 @@ def all_to_all_time(nbytes, mesh, axes=None, *, hop_latency_s=None):
     >>> all_to_all_time(1e9, TpuSlice("tpu-v5e", (16, 16))).bandwidth_s
     0.00017361...
     """
-    return _timed(_exchange, nbytes, mesh, axes, hop_latency_s)
+    return _timed(loads.exchanged, nbytes, mesh, axes, hop_latency_s)
 
 
 def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s=None):
@@ -179,6 +201,15 @@ def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s
       shift: places, 1 to n - 1.
       cyclic: the last chips send to the first; on a line that is the long way back.
 
+    Returns:
+      CollectiveTime, as `all_gather_time`.
+
+    Raises:
+      UnknownAxis, ScalingError: as `all_gather_time`; or there is no such shift: the message says which there are.
+
+    Assumes: links idle otherwise; messages take the short way round, and of a half-way shift half each way.
+    Source: messages counted link by link (tests/link_simulator.py).
+
     >>> from scaling_lib.hardware import Mesh, TpuSlice
     >>> t = permute_time(45e6, Mesh(TpuSlice("tpu-v5e", (4, 8)), X=4, Y=8), "X")
     >>> t.bandwidth_s, t.latency_s
@@ -187,7 +218,7 @@ def permute_time(nbytes, mesh, axes=None, *, shift=1, cyclic=True, hop_latency_s
     n = math.prod(level.n for level in levels_of(mesh, axes))
     if wholes([shift]) is None or shift >= max(n, 2):
         raise ScalingError(f"shift must be a whole number of places from 1 to {max(n - 1, 1)}, got {shift!r}")
-    return _timed(lambda levels: _shifted(levels, shift, cyclic), nbytes, mesh, axes, hop_latency_s)
+    return _timed(lambda levels: loads.shifted(levels, shift, cyclic), nbytes, mesh, axes, hop_latency_s)
 
 
 def transfer_time(nbytes, torus, source, target, *, hop_latency_s=None):
@@ -198,7 +229,16 @@ def transfer_time(nbytes, torus, source, target, *, hop_latency_s=None):
     Args:
       nbytes: the array [bytes]. Broadcasts.
       torus: a `TpuSlice`; source, target: coordinates of the two chips.
-      hop_latency_s: fixed cost of one hop [s].
+      hop_latency_s: fixed cost of one hop [s]; the catalogue's unless given. Broadcasts.
+
+    Returns:
+      CollectiveTime, as `all_gather_time`.
+
+    Raises:
+      ScalingError: nbytes is negative or not finite; torus is no `TpuSlice`, or a chip is not on it.
+
+    Assumes: links idle otherwise; all ways carry the same share at the same time, and each is as long as the shortest.
+    Source: chapter 2; the links counted that a message can leave by (`TpuSlice.ways`).
 
     >>> from scaling_lib.hardware import TpuSlice
     >>> t = transfer_time(2 * 8 * 128 * 8192, TpuSlice("tpu-v5e", (4, 4)), (0, 0), (3, 3))
@@ -223,128 +263,6 @@ def _timed(cost, nbytes, mesh, axes, hop_latency_s):
     broadcastable(nbytes=volume, hop_latency_s=0.0 if hop is None else hop)
     stages, latency = {}, 0.0
     for level, share, hops in cost(levels):
-        stages[level.name] = sealed(reason, volume * (share / _rate(level)))
+        stages[level.name] = sealed(reason, volume * (share / loads.bytes_per_s(level)))
         latency = latency + hops * (level.hop_s if hop is None else hop)
     return CollectiveTime(stages, latency)
-
-
-def _rate(level):
-    return level.link_bytes_per_s if isinstance(level, Torus) else level.chip_bytes_per_s
-
-
-def _gather(levels):
-    """All-gather: what an inner level has gathered from outside counts V there, and V/N_inner outside."""
-    inner = 1
-    for level in levels:
-        yield level, _gathered(level) / inner, level.hops if isinstance(level, Torus) else level.n - 1
-        inner *= level.n
-
-
-def _gathered(level):
-    """Share of the array on the busiest link of an all-gather."""
-    if isinstance(level, Switch):
-        return (level.n - 1) / level.n
-    subsets = (s for k in range(1, len(level.axes) + 1) for s in itertools.combinations(level.axes, k))
-    cuts = [(math.prod(a.length for a in some) - 1) / sum(a.ways for a in some) for some in subsets]
-    return max(cuts, default=0.0) / level.n
-
-
-def _exchange(levels):
-    """All-to-all: pairs that differ on an outer level go over that level, the others stay inside."""
-    for i, level in enumerate(levels):
-        inner = math.prod(other.n for other in levels[:i])
-        outer = math.prod(other.n for other in levels[i + 1 :])
-        hops = level.hops if isinstance(level, Torus) else min(level.n - 1, 1)
-        yield level, _exchanged(level) / inner / outer**2, hops
-
-
-def _exchanged(level):
-    """Share of the array on the busiest link of an all-to-all."""
-    if isinstance(level, Switch):
-        return (level.n - 1) / level.n**2
-    shares = [(a.length**2 // 4) / (a.ways * a.length * level.n) for a in level.axes]
-    return max(shares, default=0.0)
-
-
-def _shifted(levels, shift, cyclic):
-    """Permute: the slowest level that a message crosses."""
-    level = next((level for level in reversed(levels) if level.n > 1), levels[0])
-    if isinstance(level, Switch) or level.n == 1:
-        yield level, float(level.n > 1), min(level.n - 1, 1)
-        return
-    wraps, stride, n = _as_ring(level)
-    near, far = min(shift, n - shift), max(shift, n - shift)
-    load = n / 4 if wraps and 2 * shift == n else near  # half-way round: both ways
-    yield level, stride * load, stride * (near if wraps else far if cyclic else shift)
-
-
-def _as_ring(torus):
-    """(closed, stride, chips) of the ring order of a torus: one axis as it is; several make a ring if one is even."""
-    if len(torus.axes) == 1:
-        (axis,) = torus.axes
-        return axis.wraps, axis.stride, axis.length
-    return torus.n % 2 == 0, max(axis.stride for axis in torus.axes), torus.n
-
-
-def _chosen(algorithm, levels):
-    """The cost function of an all-reduce algorithm that these levels can run."""
-    known = {}
-    if all(isinstance(level, Switch) for level in levels) and levels[0].name != "dcn":
-        known = {"ring": _flat_ring, "tree": _tree}
-        if levels[0].reduces:
-            known |= {"sharp": _sharp} | ({"nvls": _nvls} if levels[0].name == "nvlink" else {})
-    elif isinstance(levels[0], Torus) and len(levels) == 1 and len(levels[0].axes) == 1:
-        known = {"pipelined": _pipelined}
-    if algorithm not in known:
-        what = "; ".join(map(str, levels))
-        raise ScalingError(f"algorithm must be {', '.join(['None', *known])} on {what}; got {algorithm!r}")
-    return known[algorithm]
-
-
-def _pipelined(levels):
-    """Scattering and gathering at once: together they load every link of a line alike, with the whole array."""
-    (level,) = levels
-    (axis,) = level.axes
-    n = axis.length
-    yield level, axis.stride * ((n - 1) / n if axis.wraps else 1.0), 2 * level.hops
-
-
-def _flat_ring(levels):
-    """One ring through all chips and once through every node. All links work at once: the slowest counts."""
-    n = math.prod(level.n for level in levels)
-    share = 2 * (n - 1) / n
-    if len(levels) == 1:
-        yield levels[0], share, 2 * (n - 1)
-        return
-    node, network = levels
-    # One ring a card: each crosses a node's bounds by another card, and uses that GPU's NVLinks in all rings but one.
-    inside, between = share * (node.n - 1) / node.n, share / node.n
-    slow = inside / _rate(node) < between / _rate(network)
-    yield node, 0.0 if slow else inside, 2 * (n - 1 - network.n)
-    yield network, between if slow else 0.0, 2 * network.n
-
-
-def _tree(levels):
-    """Reduce up and broadcast down two trees in which no chip is inside both, half of the array on each."""
-    *insides, top = levels
-    inner = 1
-    for level in insides:
-        yield level, 2 * _gathered(level) / inner, 2 * (level.n - 1)
-        inner *= level.n
-    yield top, wire_factor("all_reduce", top.n, "tree") / inner, 2 * math.ceil(math.log2(top.n))
-
-
-def _nvls(levels):
-    """The node's switch adds and spreads; between nodes a ring."""
-    node, *others = levels
-    yield node, wire_factor("all_reduce", node.n, "nvls"), 2 * min(node.n - 1, 1)
-    for level in others:
-        yield level, 2 * _gathered(level) / node.n, 2 * (level.n - 1)
-
-
-def _sharp(levels):
-    """Switches add on every level."""
-    inner = 1
-    for level in levels:
-        yield level, wire_factor("all_reduce", level.n, "sharp") / inner, 2 * min(level.n - 1, 1)
-        inner *= level.n

@@ -87,6 +87,7 @@ class Reason(enum.IntEnum):
     TOO_SMALL = 6
     MASKED = 7  # masked already when it was given
     NOT_DIVISIBLE = 8  # by the chips that share it
+    NOT_WHOLE = 9  # a part of an element
 
     @property
     def says(self):
@@ -123,7 +124,7 @@ def positive(name, x):
       A float for a scalar; a float64 array; a `Masked` array where some entries are illegal.
 
     Raises:
-      ScalingError: text, a bool, or a scalar that is not in [1e-30, 1e30].
+      ScalingError: text, a bool, or a scalar that is masked or not in [1e-30, 1e30].
 
     >>> positive("batch", 8)
     8.0
@@ -138,7 +139,7 @@ def non_negative(name, x):
     """As `positive`, but zero is legal.
 
     Raises:
-      ScalingError: text, a bool, or a scalar that is not in [0, 1e30].
+      ScalingError: text, a bool, or a scalar that is masked or not in [0, 1e30].
 
     >>> non_negative("overhead_s", 0)
     0.0
@@ -187,7 +188,7 @@ def broadcastable(**values):
     Traceback (most recent call last):
     scaling_lib.units.ScalingError: nbytes (3,), hop_latency_s (2,): these shapes do not broadcast
     """
-    shapes = {name: np.shape(value) for name, value in values.items() if np.ndim(value)}
+    shapes = {name: np.shape(v) for name, v in values.items() if not isinstance(v, int | float) and np.ndim(v)}
     try:
         np.broadcast_shapes(*shapes.values())
     except ValueError:
@@ -238,9 +239,12 @@ def _checked(name, x, least, possible):
     if array is None or array.dtype.kind not in "iuf":
         kind = type(x).__name__ if array is None or array.ndim == 0 else f"array of {array.dtype}"
         raise ScalingError(f"{name} must be a number, got {_short(x)} ({kind}): possible are {possible}")
-    if array.ndim == 0 and not _is_masked(array):
-        return _checked_scalar(name, array.item(), least, possible)
-    return _checked_array(array, least)
+    if array.ndim:
+        return _checked_array(array, least)
+    if _is_masked(array) and array.mask:
+        why = Reason(int(getattr(array, "reason", Reason.MASKED))).says
+        raise ScalingError(f"{name} is {why}, got a masked number: possible are {possible}")
+    return _checked_scalar(name, array.item(), least, possible)
 
 
 def _is_masked(x):
@@ -299,40 +303,47 @@ def _short(x):
 def si(value, unit, digits=3):
     """A quantity with an SI prefix, `digits` significant digits, trailing zeros dropped.
 
+    It is rounded once, to its digits, and then given the prefix that suits what is left.
+
     Raises:
-      ScalingError: value is no number.
+      ScalingError: value is no number, or digits no whole number of them.
 
     >>> si(1.97e14, "FLOP/s"), si(4.88e-6, "s"), si(8.2e11, "B/s"), si(0, "s")
     ('197 TFLOP/s', '4.88 µs', '820 GB/s', '0 s')
+    >>> si(123456, "B", 2)
+    '120 kB'
     """
     try:
         number = float(None if isinstance(value, str) else value)
     except (TypeError, ValueError, OverflowError):
         raise ScalingError(f"value must be a number, got {_short(value)} ({type(value).__name__})") from None
+    digits = whole("digits", digits, of="digits")
     if number == 0 or not math.isfinite(number):
         return f"{number:g} {unit}"
-    exponent = math.floor(math.log10(abs(float(f"{number:.{digits - 1}e}"))) / 3)
-    exponent = min(max(exponent, -5), 6)
-    scaled = number / 1000.0**exponent
-    decimals = max(digits - 1 - math.floor(math.log10(abs(scaled)) + 1e-12), 0)
-    text = f"{scaled:,.{decimals}f}"
+    rounded = f"{number:.{digits - 1}e}"
+    exponent = int(rounded.partition("e")[2])
+    step = min(max(exponent // 3, -5), 6)
+    text = f"{float(rounded) / 1000.0**step:,.{max(digits - 1 - exponent + 3 * step, 0)}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{text} {'fpnµm kMGTPE'[exponent + 5].strip()}{unit}"
+    return f"{text} {'fpnµm kMGTPE'[step + 5].strip()}{unit}"
 
 
 def gb(nbytes):
-    """Bytes in GB = 1e9 bytes.
+    """Bytes in GB = 1e9 bytes. Broadcasts.
+
+    Raises:
+      ScalingError: nbytes is negative or no number.
 
     >>> gb(16 * 2**30)
     17.179869184
     """
-    return nbytes / 1e9
+    return non_negative("nbytes", nbytes) / 1e9
 
 
 def gib(nbytes):
-    """Bytes in GiB = 2**30 bytes.
+    """Bytes in GiB = 2**30 bytes; as `gb`.
 
     >>> gib(16 * 2**30)
     16.0
     """
-    return nbytes / 2**30
+    return non_negative("nbytes", nbytes) / 2**30

@@ -121,6 +121,27 @@ def test_a_shift_loads_the_busiest_link_as_simulated(n, wraps, cyclic):
         assert (t.bandwidth_s, t.latency_s) == pytest.approx((load, far))
 
 
+@pytest.mark.parametrize("cyclic", [True, False])
+@pytest.mark.parametrize("shape", [(2, 3), (2, 2, 3), (3, 3), (3, 5), (3, 3, 3)])
+def test_several_axes_are_one_ring_if_a_length_is_even_and_else_one_line(shape, cyclic):
+    chain = simulated.Box([(math.prod(shape), any(n % 2 == 0 for n in shape))])
+    for shift in (1, 2, math.prod(shape) - 1):
+        load, far = simulated.shift_along(chain, shift, cyclic)
+        t = sl.permute_time(1.0, torus([(n, False) for n in shape], 1.0), shift=shift, cyclic=cyclic)
+        assert (t.bandwidth_s, t.latency_s) == pytest.approx((load, far))
+
+
+def test_steps_between_nodes_and_inside_are_counted_each():
+    four_nodes = Levels((Switch(8, 9.0, 1.0, reduces=True), Switch(4, 1.0, 100.0, "scaleout", reduces=True)))
+    steps = {  # of 1 s inside a node and 100 s between nodes
+        None: 2 * 7 + 2 * 300,  # rings: seven neighbours, three nodes; scattered, and gathered back
+        "tree": 2 * 7 + 2 * 200,  # a ring inside; a tree of four nodes is two steps deep
+        "nvls": 2 * 1 + 2 * 300,  # to the switch that adds, and back from it; a ring between
+        "sharp": 2 * 1 + 2 * 100,
+    }
+    assert {a: sl.all_reduce_time(1.0, four_nodes, algorithm=a).latency_s for a in steps} == steps
+
+
 @pytest.mark.parametrize("n", range(1, 41))
 def test_through_a_switch_ring_tree_exchange_and_reducing_switch_are_as_simulated(n):
     node = Switch(n, 1.0, HOP, reduces=True)
@@ -273,6 +294,8 @@ def test_algorithms_that_a_machine_cannot_run_are_refused_with_those_it_can():
         sl.all_reduce_time(1.0, between, "data", algorithm="nvls")
     with pytest.raises(sl.ScalingError, match="None, pipelined"):
         sl.all_reduce_time(1.0, MESH, "X", algorithm="tree")
+    with pytest.raises(sl.ScalingError, match=r"None, ring, tree, sharp, nvls on .*got \['ring'\]"):
+        sl.all_reduce_time(1.0, sl.GpuCluster("h100", 8), algorithm=["ring"])
     with pytest.raises(sl.ScalingError, match="must be None on"):
         sl.all_reduce_time(1.0, MESH, "XY", algorithm="pipelined")
 

@@ -8,8 +8,9 @@ import pytest
 from all_plans import Chips
 
 import scaling_lib as sl
-from scaling_lib.sharding import plan_matmul
+from scaling_lib.sharding import costs, moves, plan_matmul
 from scaling_lib.sharding.shuffle import shuffle_time, sources
+from scaling_lib.sharding.steps import plan_time
 
 FLAT = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=2, Y=4)
 CUBE = sl.Mesh(sl.TpuSlice("tpu-v5p", (2, 2, 2)), X=2, Y=2, Z=2)
@@ -74,6 +75,68 @@ def test_a_permutation_between_nodes_uses_the_outer_network():
     time = shuffle_time(1e9, mesh, needs)
     assert set(time.stages) == {"nvlink", "scaleout"} and time.busiest == "scaleout"
     assert shuffle_time(1e9, mesh, np.arange(16)).bandwidth_s == 0
+
+
+def test_a_message_that_leaves_its_node_loads_the_network_card_alone():
+    mesh = sl.Mesh(sl.GpuCluster("h100", n_gpus=16), X=2, Y=8)
+    time = shuffle_time(1e9, mesh, np.arange(16)[::-1])  # to the other node, and another place there
+    assert time.stages == {"scaleout": pytest.approx(1e9 / 50e9)}
+
+
+def test_the_search_lets_the_levels_of_a_permutation_work_at_once():
+    mesh = sl.Mesh(sl.GpuCluster("h100", n_gpus=16), X=2, Y=8)
+    graph = moves.graph((2, 8), 1)
+    start, end = (graph.number[((order,), ())] for order in ((0, 1), (1, 0)))
+    (edge,) = (i for i, e in enumerate(graph.edges) if (e.op, e.source, e.target) == ("permute", start, end))
+    per_byte, latency = costs.mesh_costs(mesh, ("X", "Y")).of_edges(graph)
+    # Some chips send their sixteenth to the other node, some inside their own.
+    assert 16e9 * per_byte[edge] == pytest.approx(max(1e9 / 50e9, 1e9 / 450e9))
+    rules = mesh.hardware.rules
+    assert latency[edge] == pytest.approx(rules.nvlink_hop_s + rules.scaleout_hop_s)
+
+
+def test_what_was_found_out_about_a_mesh_is_kept_for_equal_meshes():
+    one, same = (sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=2, Y=4) for _ in range(2))
+    assert costs.mesh_costs(one, one.names) is costs.mesh_costs(same, same.names)
+    other = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), Y=2, X=4)
+    assert costs.mesh_costs(other, other.names) is not costs.mesh_costs(one, one.names)
+
+
+def test_the_times_of_a_plan_are_sums_and_maxima_of_those_of_its_steps():
+    mesh = sl.Mesh(sl.TpuSlice("tpu-v5p", (2, 2, 2)), X=2, Y=2, Z=2)
+    a, b, c = map(sl.parse_sharding, ("A[I, J]", "B[J, K]", "C[I, K]"))
+    time = plan_time(
+        (
+            sl.Step("slice", (a,), a),
+            sl.Step("all_gather", (a,), a, ("X",), time=sl.CollectiveTime({"ici": 2.0}, 0.5)),
+            sl.Step("sum", (a,), a, time=sl.TimeBounds(memory_s=0.125)),
+            sl.Step("all_gather", (b,), b, ("Y",), time=sl.CollectiveTime({"ici": 7.0}, 16.0)),
+            sl.Step("multiply", (a, b), c, time=sl.TimeBounds(math_s=32.0, memory_s=1.0)),
+            sl.Step("all_reduce", (c,), c, ("X",), time=sl.CollectiveTime({"ici": 4.0}, 0.25)),
+        ),
+        mesh,
+    )
+    assert time.parts == {
+        "math": 32.0, "memory": 1.0 + 0.125, "network": 7.0, "host": 0.0, "latency": 0.5 + 16.0 + 0.25,
+    }  # fmt: skip
+    assert time.lower_s == 32.0  # X is busy 2 + 4, Y 7
+    assert time.in_turn_s == 2.0 + 0.125 + 16.0 + 32.0 + 4.0
+    assert time.upper_s == 2.5 + 0.125 + 23.0 + 33.0 + 4.25
+
+
+def test_a_plan_without_overlap_takes_what_can_be_reckoned_by_hand():
+    line = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
+    p = plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K]", {"I": 4096, "J": 8192, "K": 4096}, line)
+    multiply = 2 * 4096 * 1024 * 4096 / 197e12 + 2 * (4096 * 1024 + 1024 * 4096 + 4096 * 4096) / 8.2e11
+    reduce = 2 * (7 / 8 * 2 * 4096 * 4096 / (2 * 45e9)) + 2 * 4 * 1e-6  # a corner has two links; one hop and three
+    assert p.time.upper_s == pytest.approx(multiply + reduce)
+
+
+@pytest.mark.parametrize("field", ["math_s", "in_turn_s", "upper_s"])
+def test_no_time_of_a_plan_is_negative(field):
+    for bad in (-1.0, float("nan"), "1"):
+        with pytest.raises(sl.ScalingError, match=field):
+            sl.PlanTime(**{field: bad})
 
 
 def test_steps_that_share_links_keep_them_busy_one_after_the_other():

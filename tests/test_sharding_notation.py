@@ -165,9 +165,11 @@ def test_a_missing_size_is_pointed_at():
     assert caught.value.at == 7
 
 
-@pytest.mark.parametrize(("dim", "meant"), [("IX", "I_X"), ("IXY", "I_XY"), ("Idata", "I_{data}"), ("K", "")])
+@pytest.mark.parametrize(
+    ("dim", "meant"), [("IX", "I_X"), ("IXY", "I_XY"), ("Idata", "I_{data}"), ("IXX", "I_{XX}"), ("K", "")]
+)
 def test_a_forgotten_underscore_is_guessed(dim, meant):
-    mesh = {**MESH, "data": 2}
+    mesh = {**MESH, "data": 2, "XX": 2}  # the longest name that fits is meant
     for call in (lambda: parse_sharding(f"A[{dim}, J]").local_shape({"I": 24, "J": 48}, mesh),):
         with pytest.raises(NotationError, match=f"the size of {dim} is missing") as caught:
             call()
@@ -198,13 +200,100 @@ def test_a_place_that_is_not_on_the_mesh_is_refused(chip, says):
         (lambda: sl.Sharding("A", ("I", "J"), (("X",), ("X",))), "axis X shards both I and J"),
         (lambda: parse_sharding("A[I, J]").cut_as((("X",), ("X",))), "axis X shards both"),
         (lambda: parse_sharding("A[I, J]").cut_as((("X",), ()), ("X",)), "is unreduced too"),
-        (lambda: parse_sharding("A[I, J]").cut_as(("XY", "")), "give a tuple of mesh axes for each"),
+        (lambda: parse_sharding("A[I, J]").cut_as(("XY", "")), "axes of I: got 'XY'; give a tuple"),
+        (lambda: sl.Sharding("A", ("I",), "X"), r"A has dimensions I, got 'X'; give a tuple of mesh axes for each"),
+        (lambda: sl.Sharding("A", ("I",), 3), "A has dimensions I, got 3"),
+        (lambda: sl.Sharding("A", ("I",), ("X",)), "axes of I: got 'X'; give a tuple"),
+        (lambda: sl.Sharding("A", ("I",), (None,)), "axes of I: got None; give a tuple"),
+        (lambda: sl.Sharding("A", ("I J",), ((),)), "dims: 'I J' names no dimension"),
+        (lambda: sl.Sharding("A", ("I,J",), ((),)), "dims: 'I,J' names no dimension"),
+        (lambda: sl.Sharding("A", "IJ", ((), ())), "dims: got 'IJ'; give a tuple"),
+        (lambda: sl.Sharding("A", ("I",), (("X Y",),)), "axes of I: 'X Y' names no mesh axis"),
+        (lambda: sl.Sharding("A B", ("I",), ((),)), "name: 'A B' names no array"),
+        (lambda: sl.Sharding(None, (), ()), "name: None names no array"),
+        (lambda: sl.Sharding("A", ("I",), ((),), "XY"), "unreduced: got 'XY'; give a tuple"),
+        (lambda: sl.Sharding("A", ("I",), ((),), ("X", "X")), "stands twice behind U"),
+        (lambda: parse_sharding("A[I_X]").cut_as(None), "got None; give a tuple"),
         (lambda: sl.Sharding("A", ("I", "J", "K"), ((), ())), "A has dimensions I, J, K, got"),
     ],
 )
 def test_no_array_is_made_that_cannot_be_written(made, says):
     with pytest.raises(sl.ScalingError, match=says):
         made()
+
+
+def test_shardings_made_by_hand_are_those_in_writing():
+    by_hand = sl.Sharding("A", ["I", "J"], [["X"], []], ["Z", "Y"])
+    assert by_hand == parse_sharding("A[I_X, J]{U_YZ}") and hash(by_hand) == hash(parse_sharding("A[I_X, J]{U_ZY}"))
+    assert by_hand.used == ("X", "Y", "Z") and by_hand.partition_spec() == ("X", None)
+
+
+def test_partial_sums_stay_when_an_array_is_cut_otherwise():
+    s = parse_sharding("A[I_X, J]{U_Y}")
+    assert s.cut_as(((), ("X",))) == parse_sharding("A[I, J_X]{U_Y}")
+    assert s.cut_as(((), ("X",)), ()) == parse_sharding("A[I, J_X]")
+
+
+def test_a_name_is_one_dimension_and_a_tuple_several():
+    s = parse_sharding("A[batch, b_X, c_Y]{U_Z}")
+    assert s.summed("batch") == parse_sharding("A[b_X, c_Y]{U_Z}")
+    assert s.summed(("batch", "b")) == parse_sharding("A[c_Y]{U_XZ}")
+    assert s.summed(()) == s
+    for bad, says in (("bc", "no dimension 'bc'"), (("b", "Q"), "no dimension 'Q'"), (3, "dims: got 3")):
+        with pytest.raises(sl.ScalingError, match=says):
+            s.summed(bad)
+
+
+def test_axes_of_any_name_a_mesh_can_have_are_read():
+    mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), tensor_parallel=4, _dp=2)
+    s = sl.Sharding("W", ("D", "F"), (("_dp",), ("tensor_parallel",)))
+    assert str(s) == "W[D_{_dp}, F_{tensor_parallel}]" and parse_sharding(str(s), mesh) == s
+    assert s.local_shape({"D": 8, "F": 8}, mesh) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda s: s.local_shape([8, 16], MESH), r"sizes: got \[8, 16\]; give the elements of each dimension"),
+        (lambda s: s.local_shape(None, MESH), "sizes: got None; give the elements of each dimension"),
+        (lambda s: s.local_shape({0: 8}, MESH), "sizes: got 0 as a name"),
+        (lambda s: s.describe([8, 16], MESH), r"sizes: got \[8, 16\]; give the elements"),
+        (lambda s: s.shards({0: 4}), r"mesh: got 0 as a name in \{0: 4\}; give a Mesh, or axis sizes"),
+        (lambda s: s.block([1, 0], MESH), r"chip: got \[1, 0\]; give its place along each axis"),
+        (
+            lambda s: s.local_elements({"I": np.array([8, 16, 24]), "J": np.array([8, 16])}, MESH),
+            r"sizes\['I'\] \(3,\), sizes\['J'\] \(2,\): these shapes do not broadcast",
+        ),
+        (lambda s: s.same_as("A[I]"), r"other must be a Sharding, such as parse_sharding gives, got 'A\[I\]'"),
+    ],
+)
+def test_an_argument_of_another_kind_is_named_and_shown(call, says):
+    with pytest.raises(sl.ScalingError, match=says):
+        call(parse_sharding("A[I_X, J_Y]"))
+
+
+def test_padding_keeps_a_dimension_of_which_an_entry_is_masked():
+    s = parse_sharding("A[I_X, J]")
+    found = s.padding({"I": np.array([8, -1, 16]), "J": np.array([1.0, 2.5, 3.0])}, MESH)
+    assert found["I"].tolist() == [0, None, 0] and found["J"].tolist() == [0, None, 0]
+    assert found["I"].reason.tolist() == [sl.Reason.OK, sl.Reason.NEGATIVE, sl.Reason.OK]
+    assert s.padding({"I": np.array([8, 4, 16]), "J": 3}, MESH) == {}
+
+
+def test_a_part_of_an_element_is_called_so_whether_or_not_it_is_cut():
+    s, half = parse_sharding("A[I_X, J]"), np.array([2.5, 4.0])
+    whole = [sl.Reason.NOT_WHOLE, sl.Reason.OK]
+    for sizes in ({"I": half, "J": 4}, {"I": 4, "J": half}):
+        for pad in (False, True):
+            assert s.local_elements(sizes, MESH, pad=pad).reason.tolist() == whole
+    assert sl.Reason.NOT_WHOLE.says == "not whole"
+
+
+def test_bytes_on_all_chips_count_what_is_filled_up():
+    s = parse_sharding("A[I_X, J]")  # 24 chips hold 3 × 5 elements of 2 bytes each
+    assert s.total_bytes({"I": 10, "J": 5}, MESH, pad=True) == 24 * 3 * 5 * 2
+    with pytest.raises(NotationError, match="do not divide"):
+        s.total_bytes({"I": 10, "J": 5}, MESH)
 
 
 def test_padding_of_arrays_is_masked_and_sentences_are_of_single_sizes():
@@ -219,7 +308,7 @@ def test_padding_of_arrays_is_masked_and_sentences_are_of_single_sizes():
 def test_arrays_of_sizes_are_masked_where_they_are_illegal():
     s = parse_sharding("A[I_X, J]")
     found = s.local_bytes({"I": np.array([8, 10, -1, 4.5, 400]), "J": 3}, MESH, "f32")
-    reasons = [sl.Reason.OK, sl.Reason.NOT_DIVISIBLE, sl.Reason.NEGATIVE, sl.Reason.NOT_DIVISIBLE, sl.Reason.OK]
+    reasons = [sl.Reason.OK, sl.Reason.NOT_DIVISIBLE, sl.Reason.NEGATIVE, sl.Reason.NOT_WHOLE, sl.Reason.OK]
     assert found.reason.tolist() == reasons and found.compressed().tolist() == [24.0, 1200.0]
     assert s.local_shape({"I": np.array([8, 400]), "J": 3}, MESH)[0].tolist() == [2, 100]
     padded = s.local_shape({"I": np.array([[9], [1]]), "J": 3}, MESH, pad=True)[0]
@@ -288,6 +377,36 @@ def test_a_product_that_cannot_be_is_refused_at_the_place(text, says, at):
     with pytest.raises(NotationError, match=says) as caught:
         parse_product(text)
     assert caught.value.at == at
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says", "at"),
+    [
+        (("A[I, J]", "A[J, K]", "C[I, K]"), "two arrays are named A", 0),
+        (("A[I, J]", "B[J, K]", "B[I, K]"), "two arrays are named B", 0),
+        (("A[I, J]", "B[J, K]", "C[I, Z]"), "no operand has dimension Z: possible are I, J, K", 5),
+    ],
+)
+def test_a_product_made_by_hand_is_checked_as_one_in_writing(arrays, says, at):
+    with pytest.raises(NotationError, match=says) as caught:
+        sl.Product(*map(parse_sharding, arrays))
+    assert caught.value.at == at
+
+
+def test_a_product_is_of_shardings():
+    a = parse_sharding("A[I]")
+    with pytest.raises(sl.ScalingError, match=r"b must be a Sharding, such as parse_sharding gives, got 'B\[I\]'"):
+        sl.Product(a, "B[I]", a)
+
+
+def test_einsum_has_a_letter_for_each_of_52_dimensions():
+    def product(n):
+        every = ", ".join(f"d{i}" for i in range(n))
+        return parse_product(f"A[{every}] * B[{every}] -> C[]")
+
+    assert len(set(product(52).einsum.split(",")[0])) == 52 and product(52).einsum.replace(",", "")[:104].isalpha()
+    with pytest.raises(sl.ScalingError, match="einsum has 52 letters, got 53 dimensions"):
+        _ = product(53).einsum
 
 
 def test_a_product_knows_what_it_sums_over():

@@ -214,6 +214,43 @@ def test_operands_that_are_asked_for_are_padded_too():
         sl.plan_matmul("A[I, J] * B[J, K] -> C[I, K]", sizes, LINE, via="A[I_X, J] * B[J, K]")
 
 
+def test_operands_that_were_asked_for_are_padded_at_other_sizes_too():
+    text, sizes = "A[I, J] * B[J, K] -> C[I, K]", {"I": 16, "J": 16, "K": 16}
+    p = sl.plan_matmul(text, sizes, LINE, pad=True, via="A[I_X, J] * B[J, K]")
+    assert p.padding == {} and p.at({**sizes, "I": 6}).padding == {"I": 2} and p.at({**sizes, "I": 6}).sizes["I"] == 8
+
+
+def test_a_plan_at_other_sizes_knows_no_other_plans():
+    p = plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K]", SIZES, LINE)
+    assert p.alternatives and p.at(SIZES).alternatives == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "says"),
+    [
+        ("A[I, J_X] * B[J_X, K] -> C[I, K]", dict.fromkeys("IJK", 2**40), "sizes: got I=1,099,511,627,776, J="),
+        ("A[I, L, M] * B[I] -> C[I]", {"I": 8, "L": 1e20, "M": 1e20}, "together more than 1e[+]28"),
+        ("A[I, J_X] * B[J_X, K] -> C[I, K]", [8, 8, 8], r"sizes: got \[8, 8, 8\]; give the elements"),
+        ("A[I, J_X] * B[J_X, K] -> C[I, K]", None, "sizes: got None; give the elements"),
+    ],
+)
+def test_sizes_that_no_array_can_have_are_refused(text, sizes, says):
+    with pytest.raises(sl.ScalingError, match=says):
+        plan_matmul(text, sizes, LINE)
+
+
+def test_a_product_made_by_hand_is_planned_as_one_in_writing():
+    text = "A[I, J_X] * B[J_X, K] -> C[I, K]"
+    by_hand = sl.Product(*map(sl.parse_sharding, ("A[I, J_X]", "B[J_X, K]", "C[I, K]")))
+    assert plan_matmul(by_hand, SIZES, LINE).explain() == plan_matmul(text, SIZES, LINE).explain()
+
+
+def test_axes_with_long_names_are_printed_as_they_are_read():
+    mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), tensor_parallel=8)
+    p = plan_matmul("A[I_{tensor_parallel}, J] * B[J, K] -> C[I, K]", SIZES, mesh)
+    assert all(sl.parse_sharding(str(step.output), mesh) == step.output for step in p.steps)
+
+
 def test_a_mesh_axis_of_one_chip_changes_nothing():
     one = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8, Y=1)
     p = plan_matmul("A[I_Y, J_X] * B[J_XY, K] -> C[I, K]", SIZES, one)
@@ -229,6 +266,8 @@ def test_axes_that_make_no_torus_together_are_used_apart():
 def test_scalars_and_single_dimensions_have_plans():
     assert ops(plan_matmul("A[J_X] * B[J_X] -> C[]", SIZES, LINE)) == [("all_reduce", "X")]
     assert ops(plan_matmul("A[] * B[J_X] -> C[J_X]", SIZES, LINE)) == []
+    single = plan_matmul("A[] * B[] -> C[]", {}, LINE, use_idle=False).explain()
+    assert single.startswith("A[] * B[] -> C[], bf16 on Mesh(X=8)")
     assert plan_matmul("A[I, J_X] * B[K] -> C[I, K]", SIZES, LINE).collectives  # J is summed alone
 
 

@@ -2,35 +2,38 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from scaling_lib.hardware import Mesh
-from scaling_lib.units import ScalingError
+from scaling_lib.units import ScalingError, whole, wholes
+
+
+def mapping(name, given, such_as):
+    """`given`, if it maps names to something; else an error that shows what would do."""
+    if not isinstance(given, Mapping):
+        raise ScalingError(f"{name}: got {given!r}; give {such_as}")
+    for key in given:
+        if not isinstance(key, str):
+            raise ScalingError(f"{name}: got {key!r} as a name in {given!r}; give {such_as}")
+    return given
 
 
 def axis_lengths(mesh):
     """{axis: chips} of a `Mesh`, or of such a mapping itself."""
     if isinstance(mesh, Mesh):
         return mesh.sizes
-    if not isinstance(mesh, Mapping):
-        raise ScalingError(f"mesh: got {mesh!r}; give a Mesh, or axis sizes such as {{'X': 4, 'Y': 2}}")
-    for axis, n in mesh.items():
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ScalingError(f"mesh: axis {axis} must be a whole number of chips, got {n!r}")
-    return {axis: int(n) for axis, n in mesh.items()}
+    given = mapping("mesh", mesh, "a Mesh, or axis sizes such as {'X': 4, 'Y': 2}")
+    return {axis: whole(f"mesh: axis {axis}", n, of="chips") for axis, n in given.items()}
 
 
 def place(axis, chip, n):
     """Where a chip stands along an axis of `n` chips, checked."""
-    if not isinstance(chip, Mapping):
-        raise ScalingError(f"chip: got {chip!r}; give its place along each axis, such as {{'X': 1, 'Y': 0}}")
+    mapping("chip", chip, "its place along each axis, such as {'X': 1, 'Y': 0}")
     possible = f"possible are 0 to {n - 1}"
     if axis not in chip:
         raise ScalingError(f"chip: its place along {axis} is missing: {possible}")
-    at = chip[axis]
-    if isinstance(at, bool) or not isinstance(at, int | np.integer) or not 0 <= at < n:
-        raise ScalingError(f"chip: {axis} is {at!r}: {possible}")
-    return int(at)
+    at = wholes([chip[axis]], least=0)
+    if at is None or at[0] >= n:
+        raise ScalingError(f"chip: {axis} is {chip[axis]!r}: {possible}")
+    return at[0]
 
 
 def subscript(axes):

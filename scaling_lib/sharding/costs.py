@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,7 +18,6 @@ COLLECTIVES = {
     "all_reduce": collectives.all_reduce_time,
     "all_to_all": collectives.all_to_all_time,
 }
-_MESHES = {}  # what was found out about meshes, the last few
 
 
 def in_turn_s(time):
@@ -70,19 +70,10 @@ class MeshCosts:
         return [tuple(tuple(self.names[axis] for axis in side) for side in change) for change in numbered]
 
 
+@lru_cache(maxsize=32)
 def mesh_costs(mesh, names):
     """The `MeshCosts` of a mesh for these of its axes, kept for later calls."""
-    key = mesh, names
-    if key not in _MESHES:
-        while len(_MESHES) >= 32:
-            del _MESHES[next(iter(_MESHES))]
-        _MESHES[key] = MeshCosts(mesh, names)
-    return _MESHES[key]
-
-
-def forget():
-    """Drop what was kept about meshes."""
-    _MESHES.clear()
+    return MeshCosts(mesh, names)
 
 
 @dataclass(frozen=True)

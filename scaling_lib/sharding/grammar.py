@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scaling_lib.units import ScalingError, UnknownAxis
@@ -9,7 +10,9 @@ from scaling_lib.units import ScalingError, UnknownAxis
 LOOKS = "the notation looks like A[I_X, J], A[I_XY, J], A[I_{data,model}, J] or A[I, J]{U_X}"
 LOOKS_PRODUCT = "a product looks like A[I, J_X] * B[J_X, K] -> C[I, K]"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # of an array: W_in
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # of a dimension or an axis: I, J2, data
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")  # of a dimension: I, J2
+_AXIS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of an axis in braces: data, tensor_parallel
+_NAMES = {"array": _NAME, "dimension": _WORD, "mesh axis": _AXIS}
 _RUN = re.compile(r"[A-Za-z]+")  # axes of one letter each: XY
 _TIMES = re.compile(r"[*·@×]")
 _ARROW = re.compile(r"->|→")
@@ -52,6 +55,24 @@ def unknown_axis(name, known, text, at):
     error.args = (f"{error}{hint}\n{caret(text, at)}",)
     error.text, error.at = text, at
     return error
+
+
+def checked_names(argument, names, of):
+    """Names of arrays, dimensions or mesh axes as a tuple, if they can be written.
+
+    >>> checked_names("dims", ["I", "d_ff"], "dimension")
+    Traceback (most recent call last):
+    scaling_lib.units.ScalingError: dims: 'd_ff' names no dimension: possible are letters, and digits behind them
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        example = "('I', 'J')" if of == "dimension" else "('X',)"
+        raise ScalingError(f"{argument}: got {names!r}; give a tuple with the name of each {of}, such as {example}")
+    names = tuple(names)
+    for name in names:
+        if not isinstance(name, str) or not _NAMES[of].fullmatch(name):
+            possible = "letters, and digits behind them" if of == "dimension" else "letters, _, and digits behind them"
+            raise ScalingError(f"{argument}: {name!r} names no {of}: possible are {possible}")
+    return names
 
 
 @dataclass(frozen=True)
@@ -141,10 +162,10 @@ class _Reader:
             if self.at < len(self.text) and self.text[self.at].isdigit():
                 raise self.fault("a name that is not one letter goes in braces: I_{X1}")
             return tuple(Named(letter, run.at + i) for i, letter in enumerate(run.name))
-        names = [self.word(_WORD, "a mesh axis")]
+        names = [self.word(_AXIS, "a mesh axis")]
         while not self.take(re.compile(r"\}")):
             self.sign(re.compile(","), "',' or '}'")
-            names.append(self.word(_WORD, "a mesh axis"))
+            names.append(self.word(_AXIS, "a mesh axis"))
         return tuple(names)
 
     def unreduced(self):
@@ -213,7 +234,6 @@ def _check(array, text):
             if axis.name in used:
                 raise NotationError(_twice(array.name.name, axis.name, used[axis.name], dim), text, axis.at)
             used[axis.name] = dim
-    return array
 
 
 def _twice(array, axis, first, second):

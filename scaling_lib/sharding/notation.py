@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scaling_lib.sharding.axes import axis_lengths, forgotten, place, subscript
-from scaling_lib.sharding.grammar import NotationError, one_line, read_array, unknown_axis
+from scaling_lib.sharding.axes import axis_lengths, forgotten, mapping, place, subscript
+from scaling_lib.sharding.grammar import NotationError, checked_names, one_line, read_array, unknown_axis
 from scaling_lib.sharding.words import description
-from scaling_lib.units import Reason, ScalingError, bytes_per_element, plain, positive, sealed
+from scaling_lib.units import Reason, ScalingError, broadcastable, bytes_per_element, plain, positive, sealed
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,10 @@ class Sharding:
       name: of the array.
       dims: names of its dimensions.
       axes: for each dimension the mesh axes that cut it, slowest first.
-      unreduced: mesh axes along which partial sums remain to be added, sorted.
+      unreduced: mesh axes along which partial sums remain to be added; kept sorted.
+
+    Raises:
+      ScalingError: something is no name, an axis or a dimension stands twice, or axes are not given for each dimension.
 
     >>> s = parse_sharding("A[I_{X,Y}, J]")
     >>> print(s, s.axes, s == parse_sharding("A[ I_XY,J ]"))
@@ -38,12 +41,16 @@ class Sharding:
     _written: tuple = field(default=None, compare=False, repr=False)
 
     def __post_init__(self):
-        if len(self.axes) != len(self.dims) or not all(isinstance(axes, tuple) for axes in self.axes):
-            raise ScalingError(
-                f"axes: {self.name} has dimensions {', '.join(self.dims) or 'none'}, got {self.axes!r}; give a tuple of"
-                " mesh axes for each, such as (('X',), ())"
-            )
-        if len(set(self.dims)) < len(self.dims) or len(set(self.used)) < len(self.used):
+        checked_names("name", [self.name], "array")
+        dims = checked_names("dims", self.dims, "dimension")
+        axes = None if isinstance(self.axes, str) or not np.iterable(self.axes) else tuple(self.axes)
+        if axes is None or len(axes) != len(dims):
+            have = f"{self.name} has dimensions {', '.join(dims) or 'none'}"
+            raise ScalingError(f"axes: {have}, got {self.axes!r}; give a tuple of mesh axes for each: (('X',), ())")
+        axes = tuple(checked_names(f"axes of {dim}", part, "mesh axis") for dim, part in zip(dims, axes, strict=True))
+        unreduced = tuple(sorted(checked_names("unreduced", self.unreduced, "mesh axis")))
+        self.__dict__.update(dims=dims, axes=axes, unreduced=unreduced)  # frozen
+        if len(set(dims)) < len(dims) or len(set(self.used)) < len(self.used):
             read_array(str(self))  # refuses it, with a caret
 
     @property
@@ -96,6 +103,7 @@ class Sharding:
         Raises:
           NotationError: a size is missing or no whole number, or does not divide; a caret shows which.
           UnknownAxis: the mesh lacks an axis.
+          ScalingError: sizes or mesh is no mapping.
 
         >>> parse_sharding("A[I_X, J_Y]").local_shape({"I": 8, "J": 2048}, {"X": 4, "Y": 2})
         (2, 1024)
@@ -109,8 +117,10 @@ class Sharding:
         return tuple(self._cut(dim, n, self.size(dim, sizes, mesh), pad) for dim, n in shards)
 
     def local_elements(self, sizes, mesh, *, pad=False):
-        """Elements that one chip holds; arguments as `local_shape`."""
-        shape, reason = plain(*self.local_shape(sizes, mesh, pad=pad))
+        """Elements that one chip holds; arguments as `local_shape`. Arrays of sizes must broadcast."""
+        shape = self.local_shape(sizes, mesh, pad=pad)
+        broadcastable(**{f"sizes[{dim!r}]": n for dim, n in zip(self.dims, shape, strict=True)})
+        shape, reason = plain(*shape)
         return sealed(reason, math.prod(shape))
 
     def local_bytes(self, sizes, mesh, dtype="bf16", *, pad=False):
@@ -133,12 +143,14 @@ class Sharding:
     def padding(self, sizes, mesh):
         """{dimension: elements that must be added so that the chips divide it}, those that divide left out.
 
+        Of arrays a dimension is kept if any entry needs padding, or is masked.
+
         >>> parse_sharding("A[I_X, J_Y]").padding({"I": 10, "J": 6}, {"X": 4, "Y": 2})
         {'I': 2}
         """
         full = zip(self.dims, self.shards(mesh), self.local_shape(sizes, mesh, pad=True), strict=True)
         missing = {dim: n * block - self.size(dim, sizes) for dim, n, block in full}
-        return {dim: n for dim, n in missing.items() if np.ma.any(n)}
+        return {dim: n for dim, n in missing.items() if np.any(plain(n)[0][0])}  # a masked entry counts as 1
 
     def block(self, chip, mesh):
         """Which block of each dimension a chip holds.
@@ -153,13 +165,11 @@ class Sharding:
         [2, 1]
         """
         sizes = self._sizes_of(mesh)
-        number = []
-        for axes in self.axes:
-            at = 0
+        block = [0] * len(self.dims)
+        for i, axes in enumerate(self.axes):
             for axis in axes:
-                at = at * sizes[axis] + place(axis, chip, sizes[axis])
-            number.append(at)
-        return tuple(number)
+                block[i] = block[i] * sizes[axis] + place(axis, chip, sizes[axis])
+        return tuple(block)
 
     def partition_spec(self):
         """Entries of JAX's PartitionSpec, one a dimension: None, a name, or a tuple of names.
@@ -186,38 +196,43 @@ class Sharding:
         >>> parse_sharding("A[I_XY]").same_as(parse_sharding("A[I_YX]"), {"X": 1, "Y": 4})
         True
         """
+        if not isinstance(other, Sharding):
+            raise ScalingError(f"other must be a Sharding, such as parse_sharding gives, got {other!r}")
         return self._bare(mesh) == other._bare(mesh)
 
-    def cut_as(self, axes, unreduced=()):
-        """The same array cut over other axes.
+    def cut_as(self, axes, unreduced=None):
+        """The same array cut over other axes; partial sums stay unless `unreduced` says otherwise.
 
-        >>> print(parse_sharding("A[I_X, J]").cut_as(((), ("X",))))
-        A[I, J_X]
+        >>> print(parse_sharding("A[I_X, J]{U_Y}").cut_as(((), ("X",))))
+        A[I, J_X]{U_Y}
         """
-        given = tuple(part if isinstance(part, str) else tuple(part) for part in axes)
-        return Sharding(self.name, self.dims, given, tuple(sorted(unreduced)))
+        return Sharding(self.name, self.dims, axes, self.unreduced if unreduced is None else unreduced)
 
     def summed(self, dims):
-        """The array with some dimensions summed on every chip: what cut them leaves partial sums.
+        """The array with one dimension or several summed on every chip: what cut them leaves partial sums.
+
+        Args:
+          dims: a name, or a tuple of names.
+
+        Raises:
+          ScalingError: the array has no such dimension.
 
         >>> print(parse_sharding("A[I, J_X, L_Y]").summed("L"))
         A[I, J_X]{U_Y}
         """
-        kept = [i for i, dim in enumerate(self.dims) if dim not in dims]
-        over = {axis for i, axes in enumerate(self.axes) if i not in kept for axis in axes}
-        return Sharding(
-            self.name, tuple(self.dims[i] for i in kept), tuple(self.axes[i] for i in kept),
-            tuple(sorted(over.union(self.unreduced))),
-        )  # fmt: skip
+        gone = (dims,) if isinstance(dims, str) else checked_names("dims", dims, "dimension")
+        over = tuple(axis for dim in dict.fromkeys(gone) for axis in self.of(dim))
+        kept = tuple(dim for dim in self.dims if dim not in gone)
+        return Sharding(self.name, kept, tuple(map(self.of, kept)), self.unreduced + over)
 
     def __str__(self):
         dims = ", ".join(dim + subscript(axes) for dim, axes in zip(self.dims, self.axes, strict=True))
         return f"{self.name}[{dims}]" + (f"{{U{subscript(self.unreduced)}}}" if self.unreduced else "")
 
-    def fault(self, says, kind, name):
+    def _fault(self, says, kind, name):
         """The error that points at one of its dimensions or axes."""
         text, places = self._places()
-        return NotationError(says, text, places.get((kind, name), 0))
+        return NotationError(says, text, places[kind, name])
 
     def _places(self):
         return self._written or parse_sharding(str(self))._written
@@ -239,17 +254,32 @@ class Sharding:
         return self.dims, tuple(map(bare, self.axes)), bare(self.unreduced)
 
     def size(self, dim, sizes, mesh=None, hint=""):
-        """The elements of one dimension, checked."""
+        """The elements of one dimension, checked.
+
+        Args:
+          dim, sizes: its name, and {dimension: elements}, arrays or single numbers.
+          mesh, hint: where the size is missing, axes to guess from what is meant (`I_X` by `IX`), or else what to say.
+
+        Returns:
+          An int; of an array floats, illegal entries masked.
+
+        Raises:
+          NotationError, ScalingError: as `local_shape`.
+
+        >>> parse_sharding("A[I_X, J]").size("J", {"I": 8, "J": 3.0})
+        3
+        """
+        mapping("sizes", sizes, "the elements of each dimension, such as {'I': 4096, 'J': 8192}")
         if dim not in sizes:
             meant = "" if mesh is None else forgotten(dim, sizes, mesh)
             hint = f"; is {meant} meant?" if meant else hint
             given = ", ".join(sizes) or "none"
-            raise self.fault(f"sizes: the size of {dim} is missing; given are {given}{hint}", "dim", dim)
+            raise self._fault(f"sizes: the size of {dim} is missing; given are {given}{hint}", "dim", dim)
         size = sizes[dim]
         checked = positive(f"sizes[{dim!r}]", size)
         if not np.ndim(checked):
             if checked != int(checked):
-                raise self.fault(f"sizes: {dim} must be a whole number of elements, got {size!r}", "dim", dim)
+                raise self._fault(f"sizes: {dim} must be a whole number of elements, got {size!r}", "dim", dim)
             return int(checked)
         return checked
 
@@ -263,19 +293,17 @@ class Sharding:
             says = (
                 f"{size:,} elements of {dim} do not divide by {chips}: possible are {possible}, or pad=True to fill up"
             )
-            raise self.fault(says, "dim", dim)
+            raise self._fault(says, "dim", dim)
         return -(-size // n)
 
 
 def _cut_entries(size, n, pad):
     """`_cut` of an array: entries that are not whole, or do not divide, are masked."""
     (values,), reason = plain(size)
-    whole = values == np.floor(values)
-    legal = whole if pad else whole & (values % n == 0)
-    if not legal.all():
-        reason = np.zeros(values.shape, np.int8) if reason is None else reason
-        reason = np.where((reason == Reason.OK) & ~legal, Reason.NOT_DIVISIBLE, reason).astype(np.int8)
-    return sealed(reason, np.ceil(values / n))
+    given = np.zeros(values.shape, np.int8) if reason is None else reason
+    faults = [given != Reason.OK, values != np.floor(values), (values % n != 0) & (not pad)]
+    codes = np.select(faults, [given, Reason.NOT_WHOLE, Reason.NOT_DIVISIBLE], Reason.OK).astype(np.int8)
+    return sealed(codes if codes.any() else None, np.ceil(values / n))
 
 
 def parse_sharding(text, mesh=None):
@@ -308,13 +336,14 @@ def parse_sharding(text, mesh=None):
 
 def sharding_of(written, text):
     """What the grammar read, as a `Sharding` that knows its text."""
-    places = {("dim", dim.name): dim.at for dim, _ in written.dims}
+    places = {("array", written.name.name): written.name.at}
+    places |= {("dim", dim.name): dim.at for dim, _ in written.dims}
     every = (*(axes for _, axes in written.dims), written.unreduced)
     places |= {("axis", axis.name): axis.at for axes in every for axis in axes}
     return Sharding(
         written.name.name,
         tuple(dim.name for dim, _ in written.dims),
         tuple(tuple(axis.name for axis in axes) for _, axes in written.dims),
-        tuple(sorted(axis.name for axis in written.unreduced)),
+        tuple(axis.name for axis in written.unreduced),
         (one_line(text), places),
     )

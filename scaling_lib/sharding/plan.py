@@ -9,15 +9,17 @@ import numpy as np
 
 from scaling_lib.hardware import Mesh
 from scaling_lib.sharding.amounts import Amounts
+from scaling_lib.sharding.axes import mapping
 from scaling_lib.sharding.product import Product, parse_operands, parse_product
 from scaling_lib.sharding.reasons import reasons
 from scaling_lib.sharding.search import Search
 from scaling_lib.sharding.steps import PlanTime, Step, plan_time
 from scaling_lib.sharding.via import check, why_not
 from scaling_lib.sharding.words import named
-from scaling_lib.units import ScalingError, bytes_per_element, si
+from scaling_lib.units import LARGEST, ScalingError, bytes_per_element, si
 
 N_ALTERNATIVES = 8
+MOST = LARGEST / 100  # elements of an array, and multiplications: bytes and FLOPs are then legal numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class Plan:
         return () if self._others is None else tuple(self._others())
 
     def at(self, sizes):
-        """The same steps for other sizes; `pad` as before.
+        """The same steps for other sizes; `pad` as before. Other plans may be cheaper there: it has no `alternatives`.
 
         >>> from scaling_lib.hardware import Mesh, TpuSlice
         >>> mesh = Mesh(TpuSlice("tpu-v5e", (2, 4)), X=8)
@@ -96,7 +98,8 @@ class Plan:
     def explain(self):
         """The plan in words: why the product needs what it needs, each step with its cost, what else there is."""
         sizes = ", ".join(f"{dim}={n:,}" for dim, n in self.sizes.items())
-        lines = [f"{self.product}, {sizes}, {'/'.join(dict.fromkeys(self.dtypes))} on {self.mesh!r}"]
+        what = ", ".join(filter(None, (str(self.product), sizes, "/".join(dict.fromkeys(self.dtypes)))))
+        lines = [f"{what} on {self.mesh!r}"]
         lines += [f"  padded: {dim} by {n:,} to {self.sizes[dim]:,}" for dim, n in self.padding.items()]
         lines += [f"  {why}" for why in reasons(self.product, self.mesh.sizes)]
         pairs = zip(self.steps, (*self.steps[1:], None), strict=True)
@@ -190,8 +193,7 @@ def _what_for(step, after):
 
 def _whole_sizes(product, sizes, mesh):
     """{dimension: elements} of the product's dimensions, checked."""
-    if not isinstance(sizes, Mapping):
-        raise ScalingError(f"sizes: got {sizes!r}; give the elements of each dimension, such as {{'I': 4096}}")
+    mapping("sizes", sizes, "the elements of each dimension, such as {'I': 4096}")
     for dim in product.dims:
         if np.ndim(sizes.get(dim, 0)):
             raise ScalingError(f"sizes: {dim} is an array; a plan is of one product, plan each size by itself")
@@ -199,7 +201,16 @@ def _whole_sizes(product, sizes, mesh):
     apart = f"{product.a.name}'s {', '.join(mine)} and {product.b.name}'s {', '.join(yours)} do not meet"
     hints = dict.fromkeys(mine + yours, f"; {apart}") if mine and yours else {}
     have = {dim: next(array for array in product.arrays if dim in array.dims) for dim in product.dims}
-    return {dim: array.size(dim, sizes, mesh, hints.get(dim, "")) for dim, array in have.items()}
+    return _computable(product, {dim: array.size(dim, sizes, mesh, hints.get(dim, "")) for dim, array in have.items()})
+
+
+def _computable(product, sizes):
+    """The sizes, if the whole arrays and the product of all that is multiplied are no absurd numbers."""
+    for dims in (*(array.dims for array in product.arrays), product.multiplied.dims):
+        if math.prod(sizes[dim] for dim in dims) > MOST:
+            listed = ", ".join(f"{dim}={sizes[dim]:,}" for dim in dims)
+            raise ScalingError(f"sizes: got {listed}, together more than {MOST:g}; possible are products up to that")
+    return sizes
 
 
 def _padded(arrays, sizes, mesh, pad):

@@ -1,9 +1,11 @@
 """Sharded products in writing: `A[I, J_X] * B[J_X, K] -> C[I, K]`."""
 
 from dataclasses import dataclass
+from string import ascii_letters
 
 from scaling_lib.sharding.grammar import NotationError, one_line, read_operands, read_product
 from scaling_lib.sharding.notation import Sharding, sharding_of
+from scaling_lib.units import ScalingError
 
 
 @dataclass(frozen=True)
@@ -13,6 +15,10 @@ class Product:
     Attributes:
       a, b, c: their shardings; a dimension of a and b that c lacks is summed over (contracted).
 
+    Raises:
+      NotationError: a dimension of the product that no operand has, or an array name that stands twice.
+      ScalingError: one of them is no `Sharding`.
+
     >>> p = parse_product("A[I, J_X] * B[J_X, K] -> C[I, K]")
     >>> p.dims, p.contracted, p.einsum
     (('I', 'J', 'K'), ('J',), 'ab,bc->ac')
@@ -21,6 +27,19 @@ class Product:
     a: Sharding
     b: Sharding
     c: Sharding
+
+    def __post_init__(self):
+        for field, array in zip("abc", self.arrays, strict=True):
+            if not isinstance(array, Sharding):
+                raise ScalingError(f"{field} must be a Sharding, such as parse_sharding gives, got {array!r}")
+        for dim in self.c.dims:
+            if dim not in self.dims:
+                possible = f"possible are {', '.join(self.dims) or 'none'}"
+                raise self.c._fault(f"no operand has dimension {dim}: {possible}", "dim", dim)
+        names = [array.name for array in self.arrays]
+        for i, array in enumerate(self.arrays):
+            if array.name in names[:i]:
+                raise array._fault(f"two arrays are named {array.name}", "array", array.name)
 
     @property
     def arrays(self):
@@ -55,8 +74,14 @@ class Product:
 
     @property
     def einsum(self):
-        """Subscripts for numpy's and jax's einsum."""
-        letter = {dim: chr(ord("a") + i) for i, dim in enumerate(self.dims)}
+        """Subscripts for numpy's and jax's einsum.
+
+        Raises:
+          ScalingError: there are more dimensions than letters.
+        """
+        if len(self.dims) > len(ascii_letters):
+            raise ScalingError(f"dims: einsum has {len(ascii_letters)} letters, got {len(self.dims)} dimensions")
+        letter = dict(zip(self.dims, ascii_letters, strict=False))
         a, b, c = ("".join(letter[dim] for dim in array.dims) for array in self.arrays)
         return f"{a},{b}->{c}"
 
@@ -81,16 +106,7 @@ def parse_product(text, mesh=None):
     >>> print(parse_product("A[I, J_X]·B[J_X, K] → C[I, K]{U_X}"))
     A[I, J_X] * B[J_X, K] -> C[I, K]{U_X}
     """
-    written = read_product(text)
-    product = Product(*(sharding_of(array, text) for array in written))
-    have = dict.fromkeys(product.a.dims + product.b.dims)
-    for dim in product.c.dims:
-        if dim not in have:
-            raise product.c.fault(f"no operand has dimension {dim}: possible are {', '.join(have)}", "dim", dim)
-    names = [array.name for array in product.arrays]
-    for i, array in enumerate(written):
-        if names.index(array.name.name) < i:
-            raise NotationError(f"two arrays are named {array.name.name}", one_line(text), array.name.at)
+    product = Product(*(sharding_of(array, text) for array in read_product(text)))
     if mesh is not None:
         for array in product.arrays:
             array.shards(mesh)

@@ -138,7 +138,5 @@ class Search:
     def named(self, array, state):
         """The array cut as in a state."""
         dims, unreduced = state
-        return Sharding(
-            array.name, array.dims, tuple(tuple(self.names[x] for x in axes) for axes in dims),
-            tuple(sorted(self.names[x] for x in unreduced)),
-        )  # fmt: skip
+        axes = tuple(tuple(self.names[x] for x in axes) for axes in dims)
+        return Sharding(array.name, array.dims, axes, tuple(self.names[x] for x in unreduced))

@@ -8,7 +8,7 @@ from scaling_lib.estimate import TimeBounds
 from scaling_lib.sharding.costs import COLLECTIVES, in_turn_s
 from scaling_lib.sharding.notation import Sharding
 from scaling_lib.sharding.words import named
-from scaling_lib.units import si
+from scaling_lib.units import non_negative, si
 
 HLO_NAMES = {
     "all_gather": "all-gather",
@@ -97,20 +97,23 @@ class PlanTime(TimeBounds):
       network_s: time the busiest links carry something, those of one hardware axis counted together.
       latency_s: fixed costs of all collectives.
       in_turn_s: steps one after the other, and in a step its levels (`Step.seconds`): what plans are ranked by.
-      apart_s: nothing overlaps, not even inside a step.
+      upper_s: nothing overlaps, not even inside a step.
 
-    >>> t = PlanTime(math_s=3.0, memory_s=1.0, network_s=2.0, in_turn_s=5.0, apart_s=6.5)
+    Raises:
+      ScalingError: a time is negative or no number.
+
+    >>> t = PlanTime(math_s=3.0, memory_s=1.0, network_s=2.0, in_turn_s=5.0, upper_s=6.5)
     >>> t.lower_s, t.in_turn_s, t.upper_s, t.bound
     (3.0, 5.0, 6.5, 'math')
     """
 
     in_turn_s: float = 0.0
-    apart_s: float = 0.0
+    upper_s: float = 0.0
 
-    @property
-    def upper_s(self):
-        """Nothing overlaps: the sum of everything [s]."""
-        return self.apart_s
+    def __post_init__(self):
+        super().__post_init__()
+        for field in ("in_turn_s", "upper_s"):
+            object.__setattr__(self, field, non_negative(field, getattr(self, field)))
 
     def __str__(self):
         return f"in turn {si(self.in_turn_s, 's')}; {super().__str__()}"
@@ -130,5 +133,5 @@ def plan_time(steps, mesh):
         network_s=max(busy.values(), default=0.0),
         latency_s=math.fsum(step.time.latency_s for step in sent),
         in_turn_s=math.fsum(step.seconds for step in steps),
-        apart_s=math.fsum(time.upper_s for time in local) + math.fsum(step.time.upper_s for step in sent),
+        upper_s=math.fsum(time.upper_s for time in local) + math.fsum(step.time.upper_s for step in sent),
     )

@@ -40,10 +40,10 @@ def _cuts(sharding):
 
 
 def _amounts(sharding, sizes, mesh, dtype):
-    for dim in sharding.dims:
-        if np.ndim(sizes.get(dim, 0)):
-            raise ScalingError(f"sizes: {dim} is an array; a description is of one size, a single number for each")
     local = sharding.local_shape(sizes, mesh, pad=True)
+    for dim in sharding.dims:
+        if np.ndim(sizes[dim]):
+            raise ScalingError(f"sizes: {dim} is an array; a description is of one size, a single number for each")
     n_chips, copies = math.prod(axis_lengths(mesh).values()), sharding.copies(mesh)
     nbytes = si(math.prod(local) * bytes_per_element(dtype), "B")
     every = "The one chip" if n_chips == 1 else f"Each of {n_chips:,} chips"

@@ -1,12 +1,13 @@
 """What the page's script does with tables, on an explorer small enough to check by hand."""
 
+import decimal
 import math
 import random
 
 import explorer_pages
 import pytest
 
-from scaling_lib.widgets import Control, Explorer, Readout, Say, Table
+from scaling_lib.widgets import Control, Explorer, Readout, Say, Table, words
 
 STOPS = tuple(range(1, 14))
 SET = """(states) => states.map((state) => {
@@ -88,3 +89,17 @@ def test_sums_stacks_greatest_and_least_are_what_they_are_by_hand(open_page):
                 same = value if isinstance(value, str) else pytest.approx(value, rel=1e-8)
                 assert values[name] == same, (name, w, h)
     assert visit.errors == []
+
+
+def exactly_half_way(x):
+    """Whether the float, exactly, lies between two numbers of three digits."""
+    return len(decimal.Decimal(x).normalize(decimal.Context(prec=999)).as_tuple().digits) == 4
+
+
+def test_quantities_near_the_next_digit_and_prefix_are_written_as_python_writes_them(open_page):
+    halves = [m * 10.0**e for m in (1, 1.005, 1.125, 9.985, 9.994, 9.995, 9.996) for e in range(-17, 21)]
+    values = [sign * x * by for x in halves for by in (1, 1 / words.NUDGE, 1 - 2e-7) for sign in (1, -1)]
+    values = [x for x in values if not exactly_half_way(x * words.NUDGE)]  # the two languages round those apart
+    assert len(values) > 1400
+    said = open_page("alone.html").page.evaluate("(xs) => xs.map((x) => slExplorers.fill('{x:B}', {x}))", values)
+    assert said == [words.fill("{x:B}", {"x": value}) for value in values]

@@ -39,9 +39,10 @@
 
   function si(x, unit) {
     if (x === 0) return "0 " + unit;
-    const exponent = Number(x.toExponential(2).split("e")[1]);
+    const rounded = x.toExponential(2), exponent = Number(rounded.split("e")[1]);
     const step = Math.min(Math.max(Math.floor(exponent / 3), -5), 6);
-    return significant(x / Math.pow(1000, step), 3) + " " + PREFIXES[step + 5] + unit;
+    const decimals = Math.max(2 - exponent + 3 * step, 0);
+    return grouped(Number(rounded) / Math.pow(1000, step), decimals) + " " + PREFIXES[step + 5] + unit;
   }
 
   function written(x, form) {
