@@ -11,13 +11,11 @@ import pytest
 
 import scaling_lib as sl
 from scaling_lib import referee
-from scaling_lib.referee import choice, report, rewrites, sharded
+from scaling_lib.referee import choice, hlo, report, rewrites, sharded, verification
 from scaling_lib.referee.cases import CASES, TOPOLOGIES, case_plan
-from scaling_lib.referee.hlo import Collective
 from scaling_lib.referee.hlo_products import products_in
 from scaling_lib.referee.programs import PROGRAMS
 from scaling_lib.referee.refine import prime_mesh
-from scaling_lib.referee.rewrites import Wanted, explained
 from scaling_lib.referee.tpu_compiler import why_no_compiler
 
 needs_compiler = pytest.mark.skipif(bool(why_no_compiler()), reason=why_no_compiler() or "-")
@@ -94,8 +92,20 @@ def test_a_plan_that_does_more_than_it_says_is_caught():
 
 @pytest.mark.parametrize("wrong", [None, "A[I] * B[I] -> C[]", 3])
 def test_what_is_no_plan_is_refused(wrong):
-    with pytest.raises(sl.ScalingError, match="give what plan_matmul returns"):
-        referee.verify(wrong)
+    for asked in (referee.verify, referee.wanted, referee.partitioner_choice, lambda p: referee.on_tpu(p, "v5e:4x2")):
+        with pytest.raises(sl.ScalingError, match=f"plan: got {type(wrong).__name__}; give what plan_matmul returns"):
+            asked(wrong)
+
+
+@pytest.mark.parametrize("times", [None, 0, 2])
+def test_a_collective_that_runs_another_number_of_times_is_caught(monkeypatch, times):
+    def counted(compiled, mesh):
+        return [dataclasses.replace(c, times=times) for c in hlo.collectives_in(compiled, mesh)]
+
+    monkeypatch.setattr(verification, "collectives_in", counted)
+    found = referee.verify(plan(), choice=False)
+    assert not found.ok and len(found.missing) == (times != 2) and len(found.surplus) == (times != 0)
+    assert ("compiled, not predicted: all-reduce (× ?) over X" in found.report) == (times is None)
 
 
 def test_a_mesh_of_more_chips_than_devices_is_refused():
@@ -162,6 +172,76 @@ def test_permutes_between_pieces_of_a_product_are_a_class_of_their_own(monkeypat
     assert referee.partitioner_choice(plan()).kind == "unpriced"
 
 
+def test_a_permute_beside_the_product_is_not_woven(monkeypatch):
+    flat = """HloModule m, num_partitions=8
+
+ENTRY %main (a: f32[64,16], b: f32[16,32]) -> f32[64,32] {
+  %a = f32[64,16] parameter(0)
+  %b = f32[16,32] parameter(1)
+  %p = f32[64,16] collective-permute(%a), channel_id=1, source_target_pairs={{0,1},{1,0}}
+  ROOT %y = f32[64,32] dot(%p, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}"""
+    monkeypatch.setattr(choice, "_compiled", lambda plan: flat)
+    found = referee.partitioner_choice(plan())
+    assert [c.op for c in found.collectives] == ["collective-permute"] and 0 < found.seconds < math.inf
+
+
+LOOPED = """HloModule m, num_partitions=8
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+%body (s: (s32[], f32[64,32])) -> (s32[], f32[64,32]) {
+  %s = (s32[], f32[64,32]) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %v = f32[64,32] get-tuple-element(%s), index=1
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %r = f32[64,32] all-reduce(%v), channel_id=1, replica_groups={}, to_apply=%add
+  ROOT %t = (s32[], f32[64,32]) tuple(%next, %r)
+}
+
+%again (s: (s32[], f32[64,32])) -> pred[] {
+  %s = (s32[], f32[64,32]) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %limit = s32[] constant(1)
+  ROOT %less = pred[] compare(%i, %limit), direction=LT
+}
+
+ENTRY %main (a: f32[64,16], b: f32[16,32], n: s32[]) -> (s32[], f32[64,32]) {
+  %a = f32[64,16] parameter(0)
+  %b = f32[16,32] parameter(1)
+  %y = f32[64,32] dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  %from = s32[] constant(0)
+  %s = (s32[], f32[64,32]) tuple(%from, %y)
+  ROOT %w = (s32[], f32[64,32]) while(%s), condition=%again, body=%body
+}"""
+
+
+@pytest.mark.parametrize(
+    ("start", "kind", "steps"),
+    [
+        ("constant(0)", "same", ["all-reduce over X: 2,048 elements"]),
+        ("constant(1)", "cheaper: other", []),  # the loop runs not once
+        ("parameter(2)", "unpriced", ["all-reduce over X: 2,048 elements × ?"]),
+    ],
+)
+def test_a_choice_counts_a_loop_as_often_as_it_runs(monkeypatch, start, kind, steps):
+    monkeypatch.setattr(choice, "_compiled", lambda plan: LOOPED.replace("constant(0)", start))
+    found = referee.partitioner_choice(plan())
+    assert (found.kind, list(found.steps)) == (kind, steps)
+
+
+def test_the_text_of_a_choice_is_read_once(monkeypatch):
+    read = []
+    monkeypatch.setattr(hlo, "parse_module", lambda text, parse=hlo.parse_module: read.append(text) or parse(text))
+    plan_ = plan("A[I, L, J_X] * B[J, K_X] -> C[I, K_X]", FLAT, {"I": 512, "J": 512, "L": 64, "K": 65536})
+    assert referee.partitioner_choice(plan_).kind == "dearer: repeats work" and len(read) == 1
+
+
 def test_a_part_of_an_axis_has_a_price():
     fine = prime_mesh(FLAT)
     assert fine.sizes == {"X.0": 2, "X.1": 2, "Y.0": 2} and fine.n_chips == 8
@@ -192,7 +272,7 @@ def case_from_record(name, topology):
 def test_the_cases_on_four_tpus_match_or_are_explained(name, topology):
     predicted, kept = case_from_record(name, topology)
     missing, surplus = rewrites.difference(predicted, rewrites.seen(kept.collectives))
-    missing, surplus, says = explained(list(missing), list(surplus), kept.collectives, kept.mesh)
+    missing, surplus, says = rewrites.explained(list(missing), list(surplus), kept.collectives, kept.mesh)
     assert not missing and not surplus, (missing, surplus)
     assert all(c.bytes == 2 * c.elements and c.dtype == "bf16" for c in kept.collectives)
     assert bool(says) == (name == "case3_scatter_rows" and topology[:3] in ("v5e", "v5p"))
@@ -242,77 +322,6 @@ def test_without_the_compiler_the_recorded_report_is_compared(monkeypatch):
     assert found.ok and "on v6e:2x4, recorded: as predicted" in found.report
     with pytest.raises(referee.CannotCompile, match=r"and \d+ more"):
         referee.verify(plan(mesh=FLAT), choice=False, topology="v6e:2x4")
-
-
-def test_dtypes_that_jax_lacks_are_refused():
-    p = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K]", SIZES, LINE, dtype="int4")
-    with pytest.raises(sl.ScalingError, match="the plan has int4"):
-        referee.on_tpu(p, "v5e:4x2")
-
-
-def compiled(op, axes, elements, arrays=1, note=""):
-    return Collective(op, elements, 2 * elements, axes, 1, "bf16", 4, arrays, note)
-
-
-GATHER, SCATTER, ADD = (Wanted(op, ("X",), 64) for op in ("all-gather", "reduce-scatter", "all-reduce"))
-PADDING = compiled("collective-permute", ("X",), 8, note="rows that padding left on the neighbour")
-REWRITES = [  # predicted, compiled, words
-    ([GATHER], [compiled("all-reduce", ("X",), 64)], "stand among zeros"),
-    ([SCATTER], [compiled("all-reduce", ("X",), 64)], "keeps its part"),
-    ([SCATTER], [compiled("reduce-scatter", ("X",), 64), PADDING], "whole tiles"),
-    ([GATHER, GATHER], [compiled("all-gather", ("X",), 128, arrays=2)], "2 times all-gather over X merged into one"),
-    ([GATHER, SCATTER], [compiled("all-reduce", ("X",), 128, arrays=2)],
-     "all-gather and reduce-scatter over X merged into one all-reduce of 128"),
-    ([Wanted("all-reduce", ("X", "Y"), 64)], [compiled("all-reduce", ("X",), 64), compiled("all-reduce", ("Y",), 64)],
-     "one over each axis in turn"),
-    ([GATHER], [compiled("collective-permute", ("X",), 16)] * 3, "3 permutes round the ring"),
-    ([SCATTER], [compiled("collective-permute", ("X",), 8)] * 6, "6 permutes round the ring"),
-    ([ADD], [compiled("all-reduce", ("X",), 32)], "what is sliced later is sliced first"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("predicted", "found", "words"), REWRITES)
-def test_a_rewrite_of_xla_is_recognised_and_said(predicted, found, words):
-    missing, surplus = rewrites.difference(predicted, rewrites.seen(found))
-    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2}, {"Y"})
-    assert not missing and not surplus and len(says) == 1 and words in says[0]
-
-
-def test_nothing_is_sliced_first_that_the_plan_does_not_slice():
-    assert not explained([ADD], [Wanted("all-reduce", ("X",), 32)], (), {"X": 4, "Y": 2})[2]
-
-
-@pytest.mark.parametrize(
-    ("predicted", "found"),
-    [
-        ([ADD], [compiled("all-gather", ("X",), 64)]),
-        ([GATHER], [compiled("all-reduce", ("Y",), 64)]),
-        ([GATHER], [compiled("collective-permute", ("X",), 16)]),
-        ([GATHER], [compiled("collective-permute", ("X",), 16)] * 9),
-        ([GATHER, GATHER], [compiled("all-gather", ("X",), 96, arrays=2)]),
-        ([], [compiled("collective-permute", ("X",), 8)]),
-        ([SCATTER], []),
-        ([Wanted("reduce-scatter", ("X",), 2**20)], [compiled("all-reduce", ("X",), 4)]),
-        ([GATHER], [compiled("all-reduce", ("X",), 1)]),
-        ([Wanted("all-reduce", ("X",), 6)], [compiled("all-reduce", ("X",), 2)]),
-        ([ADD], [compiled("all-reduce", ("X",), 16)]),  # X itself is no axis by which it could be cut first
-        ([Wanted("all-reduce", ("X", "Y"), 64)], [compiled("all-reduce", ("X",), 64)]),
-    ],
-)
-def test_what_no_rewrite_explains_is_left_standing(predicted, found):
-    missing, surplus = rewrites.difference(predicted, rewrites.seen(found))
-    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2}, {"X", "Y"})
-    assert (missing or surplus) and not says
-
-
-def test_bytes_of_another_width_on_the_wire_are_caught(monkeypatch):
-    name, topology = "case3_all_reduce", "v5e:4x2"
-    _, kept = case_from_record(name, topology)
-    for scale in (1, 2):
-        sent = tuple(dataclasses.replace(c, bytes=scale * c.bytes) for c in kept.collectives)
-        monkeypatch.setattr(rewrites, "compile_for_tpu", lambda *_, **__: dataclasses.replace(kept, collectives=sent))  # noqa: B023
-        found = referee.on_tpu(case_plan(name), topology)
-        assert found.ok == (scale == 1) and ("bytes on the wire are not" in str(found)) == (scale == 2)
 
 
 @pytest.mark.parametrize(
