@@ -1,6 +1,6 @@
 """Shapes and element types of collectives: text in which a result does not follow from its operands is refused."""
 
-from scaling_lib.referee.hlo_module import HloError
+from scaling_lib.referee.hlo_module import Array, HloError
 
 
 def check_shapes(ins, operands, groups):
@@ -54,7 +54,7 @@ def _scaled(ins, given, n, gathers):
     if not gathers and any(a.dims[k] % n for a in given):
         return False
     sizes = [n * a.dims[k] if gathers else a.dims[k] // n for a in given]
-    made = (type(a)(a.dtype, (*a.dims[:k], size, *a.dims[k + 1 :])) for a, size in zip(given, sizes, strict=True))
+    made = (Array(a.dtype, (*a.dims[:k], size, *a.dims[k + 1 :])) for a, size in zip(given, sizes, strict=True))
     return _gives(ins, given, tuple(made))
 
 
