@@ -38,6 +38,14 @@ def test_a_loop_with_an_unknown_start_is_marked_not_guessed():
     assert found.times is None and str(found).endswith("× ?")
 
 
+def test_a_counter_behind_a_barrier_is_counted():
+    text = loop(limit=6).replace(
+        "  %next = s32[] add(%i,", "  %held = s32[] opt-barrier(%i)\n  %next = s32[] add(%held,"
+    )
+    (found,) = collectives_in(text)
+    assert found.times == 6
+
+
 def test_a_collective_in_a_loops_condition_runs_once_more_than_its_body():
     reduce = (
         "  %q = f32[8,4]{1,0} get-tuple-element(%s.1), index=1\n  %c = f32[8,4]{1,0} all-reduce(%q), replica_groups={}"

@@ -127,6 +127,7 @@ START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather
         (GATHER, "(%x)", "()", "all-gather of nothing"),
         (START, "f32[16,4]", "f32[32,4]", "does not fit groups"),
         (SCATTER, "f32[2,4]", "f32[4,4]", "does not fit groups"),
+        (SCATTER, "[2,4]<=[8]", "{{0,1,2},{3,4,5}}", "does not fit groups"),  # 8 rows in 3 parts
         (SCATTER, "(%x)", "()", "reduce-scatter of nothing"),
         (REDUCE, "f32[8,4]", "f32[8,400]", "does not fit groups"),
         (REDUCE, "f32[8,4]", "bf16[8,4]", "does not fit groups"),
@@ -138,6 +139,7 @@ START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather
         (EXCHANGE, "[2,4]<=[8]", "{{0,1,2},{3,4,5}}", "does not fit groups"),  # 8 rows in 3 pieces
         (EXCHANGE, "[2,4]<=[8]", "{{0,1},{2,3,4,5}}", "does not fit groups"),
         (PIECES, "[4,2]<=[8]", "[2,4]<=[8]", "does not fit groups"),
+        (PIECES, "[4,2]<=[8]", "[4,2]<=[8], dimensions={0}", "does not fit groups"),
         (PIECES, "(f32[8,4]{1,0}, f32", "(f32[8,4]{1,0}, s32", "does not fit groups"),
         (PIECES, "%x, f32[8,4]{1,0} %x", "%x f32[8,4]{1,0} %x", "an operand is one name"),
         (PIECES, "f32[8,4]{1,0} %x, f32[8,4]{1,0} %x", "%x %x", "an operand is one name"),
@@ -159,6 +161,14 @@ def test_a_collective_that_is_cut_or_odd_is_refused(whole, part, instead, says):
     assert len(collectives_in(module(X + whole), MESH)) == 1 and whole.count(part) == 1
     with pytest.raises(HloError, match=says):
         collectives_in(module(X + whole.replace(part, instead)), MESH)
+
+
+def test_an_exchange_of_unequal_pieces_is_refused():
+    unequal = "  %h = f32[4,4]{1,0} slice(%x), slice={[0:4], [0:4]}\n"
+    unequal += PIECES.replace("f32[8,4]{1,0})", "f32[4,4]{1,0})").replace("f32[8,4]{1,0} %x, ", "%h, ").replace(
+        "(f32[8,4]{1,0}, f32[4,4]{1,0})", "(f32[4,4]{1,0}, f32[8,4]{1,0})")  # fmt: skip
+    with pytest.raises(HloError, match=r"%e: all-to-all of f32\[4,4\], f32\[8,4\] .*does not fit groups"):
+        collectives_in(module(X + unequal), MESH)
 
 
 @pytest.mark.parametrize(

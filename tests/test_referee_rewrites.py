@@ -156,6 +156,9 @@ def test_integers_added_up_in_words_are_listed_as_what_they_are(monkeypatch):
     assert found.note == "added up in words: u32[2,1024], 8,192 bytes as whole tiles"  # rows of 64 fill half of 128
     says = on_fake_tpu(monkeypatch, plan("int8"), found).rewrites
     assert says == (f"all-reduce over X: the 4,096 elements of s8 are {found.note}",)
+    crop = '  %z = s8[64,128] custom-call(%x), custom_call_target="ZeroCrop"\n  %b ='
+    filled = PACKED.replace("  %b =", crop).replace("bitcast(%x)", "bitcast(%z)")
+    assert collectives_in(module(filled, before=WORDS), {"X": 8}) == [found]
     (whole,) = collectives_in(module(PACKED.replace("64,64", "64,128"), before=WORDS), {"X": 8})
     assert (whole.bytes, whole.note) == (64 * 128, "added up in words: u32[2,1024]")
 
@@ -170,3 +173,12 @@ def test_words_that_are_added_up_whole_are_words():
 def test_a_plan_of_bytes_is_as_the_tpu_compiler_makes_it(result):
     found = referee.verify(plan("int8", result), choice=False, topology="v5e:4x2")
     assert found.ok and "the 4,096 elements of s8 are added up in words: u32[" in found.report
+
+
+@needs_compiler
+@pytest.mark.parametrize("rows", [64, 1024])
+def test_partial_sums_of_bytes_are_sent_as_bytes(rows):
+    sizes = {"I": rows, "L": 2**16, "K": 64}
+    found = referee.on_tpu(sl.plan_matmul("A[I, L_X] * B[I, K] -> C[I, K]", sizes, LINE, dtype="int8"), "v5e:4x2")
+    assert found.ok and {c.dtype for c in found.report.collectives} == {"s8"}
+    assert found.report.flops.flops is not None

@@ -204,7 +204,10 @@ def _packed(ins, inside, module):
     source, added = inside[ins.operands[0]], ins.callee("to_apply")
     if len(ins.operands) != 1 or source.opcode != "bitcast" or not added:
         return None
-    (narrow,), (word,) = inside[source.operands[0]].arrays, source.arrays
+    whole = inside[source.operands[0]]
+    if whole.opcode == "custom-call" and target(whole) == "ZeroCrop":  # fills tiles up with zeros, in place
+        whole = inside[whole.operands[0]]
+    (narrow,), (word,) = whole.arrays, source.arrays
     parts = {a.dtype for i in module[added].instructions.values() if i.opcode == "add" for a in i.arrays}
     return narrow if narrow.dtype != word.dtype and parts == {narrow.dtype} else None
 
