@@ -78,9 +78,14 @@ def test_a_device_is_found_in_the_catalogue(kind, name):
     assert (chip.name if chip else None) == name
 
 
+def test_what_is_no_device_is_in_no_catalogue():
+    with pytest.raises(ScalingError, match=r"device: got 'x'; give a jax device, such as jax\.devices\(\)\[0\]"):
+        referee.catalogue_chip("x")
+
+
 @pytest.mark.parametrize("n", [0, -1, 2.0, "8", True])
 def test_a_count_of_devices_is_a_whole_number(n):
-    with pytest.raises(ScalingError, match="n: got"):
+    with pytest.raises(ScalingError, match="n must be a whole number of devices, 1 or more, got"):
         referee.mesh_devices(n)
 
 
@@ -88,7 +93,7 @@ def test_a_count_of_devices_is_a_whole_number(n):
     ("kwargs", "says"),
     [
         ({}, "at least one axis"),
-        ({"X": 0}, "X: got 0"),
+        ({"X": 0}, "X must be a whole number of devices, 1 or more, got 0"),
         ({"sizes": 8}, "sizes: got 8"),
         ({"X": 8, "axis_type": "Auto"}, "axis_type: got 'Auto'; possible: auto, explicit, manual"),
         ({"X": 4, "devices": [1, 2]}, "devices: got 2; the mesh X=4 has 4 places"),

@@ -209,6 +209,18 @@ ENTRY %main (a: bf16[4,512,1024], b: bf16[4,1024,256]) -> bf16[4,512,256] {
     assert flops_in(text).flops == 2 * 4 * 512 * 1024 * 256
 
 
+def test_groups_of_a_batch_are_each_convolved_with_their_own_features():
+    text = """HloModule m
+
+ENTRY %main (a: f32[4,5,3], k: f32[3,3,6]) -> f32[2,3,6] {
+  %a = f32[4,5,3]{2,1,0} parameter(0)
+  %k = f32[3,3,6]{2,1,0} parameter(1)
+  ROOT %c = f32[2,3,6] convolution(%a, %k), window={size=3}, dim_labels=b0f_0io->b0f, batch_group_count=2
+}"""
+    made, added = 2 * 3 * 6, 3 * 3  # elements of the result; for each, kernel positions times input features
+    assert flops_in(text).flops == 2 * made * added
+
+
 def custom(target, config=""):
     return f"""HloModule m
 

@@ -13,6 +13,7 @@ from jax.sharding import PartitionSpec as P
 from scaling_lib import referee
 from scaling_lib.referee.hlo import HloError, collectives_in, flops_in
 from scaling_lib.referee.hlo_products import products_in
+from scaling_lib.referee.local_sums import local_sums
 
 
 @given(st.integers(-5, 5), st.integers(-4, 4), st.integers(-30, 30), st.sampled_from(["LT", "LE", "GT", "GE", "NE"]))
@@ -35,6 +36,14 @@ def test_a_loop_with_an_unknown_start_is_marked_not_guessed():
     text = loop().replace("%zero = s32[] constant(0)", "%f = f32[] constant(3.5)\n  %zero = s32[] convert(%f)")
     (found,) = collectives_in(text)
     assert found.times is None and str(found).endswith("× ?")
+
+
+def test_a_counter_behind_a_barrier_is_counted():
+    text = loop(limit=6).replace(
+        "  %next = s32[] add(%i,", "  %held = s32[] opt-barrier(%i)\n  %next = s32[] add(%held,"
+    )
+    (found,) = collectives_in(text)
+    assert found.times == 6
 
 
 def test_a_collective_in_a_loops_condition_runs_once_more_than_its_body():
@@ -240,6 +249,14 @@ def test_products_of_a_loop_count_as_often_as_it_runs_or_are_refused():
         assert products_in(loop(limit=limit).replace("  %r =", work)) == wanted
     with pytest.raises(HloError, match="%d runs in a loop whose count"):
         products_in(loop(direction="EQ").replace("  %r =", work))
+
+
+def test_sums_of_a_loop_count_as_often_as_it_runs_or_are_refused():
+    work = "  %z = f32[] constant(0)\n  %d = f32[8]{0} reduce(%v, %z), dimensions={1}, to_apply=%add\n  %r ="
+    for limit, wanted in ((6, [(32, 8)] * 6), (0, [])):
+        assert local_sums(loop(limit=limit).replace("  %r =", work)) == wanted
+    with pytest.raises(HloError, match="%d runs in a loop whose count"):
+        local_sums(loop(direction="EQ").replace("  %r =", work))
 
 
 # Long and deep texts.

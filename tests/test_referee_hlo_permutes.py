@@ -51,6 +51,10 @@ def test_a_permute_in_place_sends_its_slices(op, result):
     )
     found = one(f"{several}, slice_sizes={{{{2,3}},{{4,1}}}}")
     assert (found.elements, found.bytes, found.axes) == (10, 40, ("Y",))
+    fan = several.replace("{{0,1}}", "{{0,1},{0,2}}")  # a slice to each of two devices
+    assert one(f"{fan}, slice_sizes={{{{2,3}},{{4,1}}}}").pairs == ((0, 1), (0, 2))
+    with pytest.raises(HloError, match="what is received is not what is sent"):
+        one(head + line.replace("f32[8,8]", "f32[8,4]") + ", slice_sizes={{2,3}}")
     with pytest.raises(HloError, match="without slice_sizes="):
         one(head + line)
 

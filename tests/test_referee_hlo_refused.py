@@ -93,6 +93,19 @@ def test_malformed_text_is_refused_with_the_reason(text, says):
 GATHER = "  ROOT %g = f32[16,4]{1,0} all-gather(%x), replica_groups=[4,2]<=[8], dimensions={0}"
 SCATTER = "  ROOT %s = f32[2,4]{1,0} reduce-scatter(%x), replica_groups=[2,4]<=[8], dimensions={0}, to_apply=%add"
 PERMUTE = "  ROOT %p = f32[8,4]{1,0} collective-permute(%x), source_target_pairs={{0,1}}"
+REDUCE = "  ROOT %r = f32[8,4]{1,0} all-reduce(%x), replica_groups=[2,4]<=[8], to_apply=%add"
+SEVERAL = REDUCE.replace("f32[8,4]{1,0}", "(f32[8,4]{1,0}, f32[8,4]{1,0})").replace("(%x)", "(%x, f32[8,4]{1,0} %x)")
+CAST = "  ROOT %c = f32[8,4]{1,0} collective-broadcast(%x), replica_groups=[4,2]<=[8]"
+EXCHANGE = "  ROOT %e = f32[8,4]{1,0} all-to-all(%x), replica_groups=[2,4]<=[8], dimensions={0}"
+PIECES = (
+    "  ROOT %e = (f32[8,4]{1,0}, f32[8,4]{1,0}) all-to-all(f32[8,4]{1,0} %x, f32[8,4]{1,0} %x), "
+    "replica_groups=[4,2]<=[8]"
+)
+COPY = "  ROOT %p = (f32[8,4], f32[8,4], u32[], u32[]) collective-permute-start(%x), source_target_pairs={{0,1}}"
+SEND = (
+    "  %tok = token[] after-all()\n  ROOT %s = (f32[8,4]{1,0}, u32[], token[]) send(%x, %tok), channel_id=1, "
+    'frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1}}"}'
+)
 START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather", "}) all-gather-start")
 
 
@@ -114,7 +127,26 @@ START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather
         (GATHER, "(%x)", "()", "all-gather of nothing"),
         (START, "f32[16,4]", "f32[32,4]", "does not fit groups"),
         (SCATTER, "f32[2,4]", "f32[4,4]", "does not fit groups"),
+        (SCATTER, "[2,4]<=[8]", "{{0,1,2},{3,4,5}}", "does not fit groups"),  # 8 rows in 3 parts
         (SCATTER, "(%x)", "()", "reduce-scatter of nothing"),
+        (REDUCE, "f32[8,4]", "f32[8,400]", "does not fit groups"),
+        (REDUCE, "f32[8,4]", "bf16[8,4]", "does not fit groups"),
+        (SEVERAL, "(f32[8,4]{1,0}, f32", "(f32[8,4]{1,0}, s32", "does not fit groups"),
+        (SEVERAL, "(f32[8,4]{1,0}, f32[8,4]{1,0}) ", "f32[8,4]{1,0} ", "does not fit groups"),
+        (SEVERAL, "(%x, f32[8,4]{1,0} %x)", "(%x f32[8,4]{1,0} %x)", "an operand is one name"),
+        (CAST, "f32[8,4]", "f32[4,4]", "does not fit groups"),
+        (EXCHANGE, "f32[8,4]", "f32[4,8]", "does not fit groups"),
+        (EXCHANGE, "[2,4]<=[8]", "{{0,1,2},{3,4,5}}", "does not fit groups"),  # 8 rows in 3 pieces
+        (EXCHANGE, "[2,4]<=[8]", "{{0,1},{2,3,4,5}}", "does not fit groups"),
+        (PIECES, "[4,2]<=[8]", "[2,4]<=[8]", "does not fit groups"),
+        (PIECES, "[4,2]<=[8]", "[4,2]<=[8], dimensions={0}", "does not fit groups"),
+        (PIECES, "(f32[8,4]{1,0}, f32", "(f32[8,4]{1,0}, s32", "does not fit groups"),
+        (PIECES, "%x, f32[8,4]{1,0} %x", "%x f32[8,4]{1,0} %x", "an operand is one name"),
+        (PIECES, "f32[8,4]{1,0} %x, f32[8,4]{1,0} %x", "%x %x", "an operand is one name"),
+        (PERMUTE, "f32[8,4]", "f32[8,400]", "what is received is not what is sent"),
+        (PERMUTE, "f32[8,4]", "s32[8,4]", "what is received is not what is sent"),
+        (COPY, "(f32[8,4], f32", "(f32[8,4], bf16", "what is received is not what is sent"),
+        (SEND, "(f32[8,4]{1,0}", "(f32[8,8]{1,0}", "what is received is not what is sent"),
         (PERMUTE, ", source_target_pairs={{0,1}}", "", "without source_target_pairs="),
         (PERMUTE, "{{0,1}}", "{{}}", "no pairs of devices"),
         (PERMUTE, "{{0,1}}", "{{0,1},{2}}", "no pairs of devices"),
@@ -129,6 +161,27 @@ def test_a_collective_that_is_cut_or_odd_is_refused(whole, part, instead, says):
     assert len(collectives_in(module(X + whole), MESH)) == 1 and whole.count(part) == 1
     with pytest.raises(HloError, match=says):
         collectives_in(module(X + whole.replace(part, instead)), MESH)
+
+
+def test_an_exchange_of_unequal_pieces_is_refused():
+    unequal = "  %h = f32[4,4]{1,0} slice(%x), slice={[0:4], [0:4]}\n"
+    unequal += PIECES.replace("f32[8,4]{1,0})", "f32[4,4]{1,0})").replace("f32[8,4]{1,0} %x, ", "%h, ").replace(
+        "(f32[8,4]{1,0}, f32[4,4]{1,0})", "(f32[4,4]{1,0}, f32[8,4]{1,0})")  # fmt: skip
+    with pytest.raises(HloError, match=r"%e: all-to-all of f32\[4,4\], f32\[8,4\] .*does not fit groups"):
+        collectives_in(module(X + unequal), MESH)
+
+
+@pytest.mark.parametrize(
+    ("op", "operand", "was"),
+    [("all-reduce-done", "x", "parameter"), ("async-done", "x", "parameter"), ("all-gather-done", "c", "copy-start"),
+     ("all-to-all-update", "c", "copy-start"), ("copy-done", "", "nothing")],
+)  # fmt: skip
+def test_the_end_of_what_was_not_started_is_refused(op, operand, was):
+    copy = "  %c = (f32[8,4]{1,0}, f32[8,4]{1,0}, u32[]) copy-start(%x)\n"
+    assert collectives_in(module(X + copy + "  ROOT %d = f32[8,4]{1,0} copy-done(%c)")) == []
+    line = f"  ROOT %d = f32[8,4]{{1,0}} {op}({operand and '%' + operand})"
+    with pytest.raises(HloError, match=f"line 12: .*%d: {op} of {was}, not of"):
+        collectives_in(module(X + copy + line))
 
 
 def test_a_dot_without_its_dimensions_is_refused():
@@ -165,8 +218,10 @@ def test_groups_that_number_replicas_or_partitions_are_refused():
 def test_a_mesh_of_another_size_is_refused():
     with pytest.raises(HloError, match="X=3 has 3 devices, the program was compiled for 8"):
         collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} negate(%x)"), mesh={"X": 3})
-    with pytest.raises(ScalingError, match=r"X: got 8\.0"):
+    with pytest.raises(ScalingError, match=r"X must be a whole number of devices, 1 or more, got 8\.0"):
         collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} negate(%x)"), mesh={"X": 8.0})
+    with pytest.raises(ScalingError, match=r"mesh: got \[4, 2\]; give a jax mesh, or axis sizes"):
+        collectives_in(module(X + "  ROOT %y = f32[8,4]{1,0} negate(%x)"), mesh=[4, 2])
 
 
 def test_lowered_programs_and_other_objects_are_refused():

@@ -38,6 +38,9 @@ def test_a_cpu_is_measured_and_its_prediction_is_flat():
     assert "no tile known" in repr(found) and "<table>" in found._repr_html_() and "GFLOP/s" in repr(found)
 
 
-def test_seconds_must_be_positive():
-    with pytest.raises(ScalingError, match="seconds is negative"):
-        referee.measure_tiles(seconds=-1)
+@pytest.mark.parametrize(
+    ("seconds", "says"), [(-1, "seconds is negative"), ([1, 2], r"seconds: got \[1, 2\]; give one")]
+)
+def test_seconds_are_one_positive_number(seconds, says):
+    with pytest.raises(ScalingError, match=says):
+        referee.measure_tiles(seconds=seconds)

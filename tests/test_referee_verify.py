@@ -5,19 +5,13 @@ import dataclasses
 import math
 import random
 
-import jax
-import jax.numpy as jnp
 import pytest
 
 import scaling_lib as sl
 from scaling_lib import referee
-from scaling_lib.referee import choice, report, rewrites, sharded
+from scaling_lib.referee import hlo, report, rewrites, sharded, verification
 from scaling_lib.referee.cases import CASES, TOPOLOGIES, case_plan
-from scaling_lib.referee.hlo import Collective
-from scaling_lib.referee.hlo_products import products_in
 from scaling_lib.referee.programs import PROGRAMS
-from scaling_lib.referee.refine import prime_mesh
-from scaling_lib.referee.rewrites import Wanted, explained
 from scaling_lib.referee.tpu_compiler import why_no_compiler
 
 needs_compiler = pytest.mark.skipif(bool(why_no_compiler()), reason=why_no_compiler() or "-")
@@ -94,88 +88,26 @@ def test_a_plan_that_does_more_than_it_says_is_caught():
 
 @pytest.mark.parametrize("wrong", [None, "A[I] * B[I] -> C[]", 3])
 def test_what_is_no_plan_is_refused(wrong):
-    with pytest.raises(sl.ScalingError, match="give what plan_matmul returns"):
-        referee.verify(wrong)
+    for asked in (referee.verify, referee.wanted, referee.partitioner_choice, lambda p: referee.on_tpu(p, "v5e:4x2")):
+        with pytest.raises(sl.ScalingError, match=f"plan: got {type(wrong).__name__}; give what plan_matmul returns"):
+            asked(wrong)
+
+
+@pytest.mark.parametrize("times", [None, 0, 2])
+def test_a_collective_that_runs_another_number_of_times_is_caught(monkeypatch, times):
+    def counted(compiled, mesh):
+        return [dataclasses.replace(c, times=times) for c in hlo.collectives_in(compiled, mesh)]
+
+    monkeypatch.setattr(verification, "collectives_in", counted)
+    found = referee.verify(plan(), choice=False)
+    assert not found.ok and len(found.missing) == (times != 2) and len(found.surplus) == (times != 0)
+    assert ("compiled, not predicted: all-reduce (× ?) over X" in found.report) == (times is None)
 
 
 def test_a_mesh_of_more_chips_than_devices_is_refused():
     mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (4, 4)), X=4, Y=4)
     with pytest.raises(sl.ScalingError, match="its mesh has 16 chips, and 8 devices stand in"):
         referee.verify(plan(mesh=mesh))
-
-
-# What jit chooses.
-
-
-@pytest.mark.parametrize(
-    ("text", "mesh", "kind"),
-    [
-        ("A[I, J_X] * B[J_X, K] -> C[I, K]", LINE, "same"),
-        ("A[I, J_X] * B[J_X, K] -> C[I, K_X]", LINE, "same: all-reduce, then a slice"),
-        ("A[I, J] * B[J, K] -> C[I, K]", LINE, "dearer: repeats work"),
-        ("A[I, J]{U_X} * B[J, K] -> C[I, K]", LINE, "not asked"),
-    ],
-)
-def test_a_choice_has_its_class(text, mesh, kind):
-    p = plan(text, mesh, sizes={"I": 4096, "J": 8192, "K": 4096})
-    found = referee.partitioner_choice(p)
-    assert found.kind == kind and kind in referee.CLASSES
-    assert ("dearer" in kind) == (found.seconds > 1.02 * found.ours_s)
-    assert str(found).startswith("jit by itself: ")
-
-
-WOVEN = """HloModule m, num_partitions=8
-
-%body (s: (s32[], bf16[64,16])) -> (s32[], bf16[64,16]) {
-  %s = (s32[], bf16[64,16]) parameter(0)
-  %i = s32[] get-tuple-element(%s), index=0
-  %b = bf16[64,16] get-tuple-element(%s), index=1
-  %one = s32[] constant(1)
-  %next = s32[] add(%i, %one)
-  %p = bf16[64,16] collective-permute(%b), channel_id=1, source_target_pairs={{0,1},{1,0}}
-  %y = bf16[64,64] dot(%b, %b), lhs_contracting_dims={1}, rhs_contracting_dims={1}
-  ROOT %t = (s32[], bf16[64,16]) tuple(%next, %p)
-}
-
-%again (s: (s32[], bf16[64,16])) -> pred[] {
-  %s = (s32[], bf16[64,16]) parameter(0)
-  %i = s32[] get-tuple-element(%s), index=0
-  %seven = s32[] constant(7)
-  ROOT %less = pred[] compare(%i, %seven), direction=LT
-}
-
-ENTRY %main (b: bf16[64,16]) -> (s32[], bf16[64,16]) {
-  %b = bf16[64,16] parameter(0)
-  %zero = s32[] constant(0)
-  %s = (s32[], bf16[64,16]) tuple(%zero, %b)
-  ROOT %w = (s32[], bf16[64,16]) while(%s), condition=%again, body=%body
-}"""
-
-
-def test_permutes_between_pieces_of_a_product_are_a_class_of_their_own(monkeypatch):
-    monkeypatch.setattr(choice, "_compiled", lambda plan: WOVEN)
-    found = referee.partitioner_choice(plan())
-    assert found.kind == "unpriced: woven" and math.isnan(found.seconds)
-    assert found.steps == ("collective-permute over X: 1,024 elements × 7",) and "nan" not in str(found)
-    apart = WOVEN.replace("dot(%b, %b), lhs_contracting_dims={1}, rhs_contracting_dims={1}", "negate(%b)")
-    monkeypatch.setattr(choice, "_compiled", lambda plan: apart)
-    assert referee.partitioner_choice(plan()).kind == "unpriced"
-
-
-def test_a_part_of_an_axis_has_a_price():
-    fine = prime_mesh(FLAT)
-    assert fine.sizes == {"X.0": 2, "X.1": 2, "Y.0": 2} and fine.n_chips == 8
-    whole, part = (sl.all_gather_time(1e9, m, a).bandwidth_s for m, a in ((FLAT, "X"), (fine, ("X.0", "X.1"))))
-    assert whole == part > sl.all_gather_time(1e9, fine, ("X.1",)).bandwidth_s > 0
-
-
-def test_products_are_found_whether_or_not_they_are_still_matrix_products():
-    def text(fn, *shapes):
-        return jax.jit(fn).lower(*(jnp.ones(s) for s in shapes)).compile().as_text()
-
-    assert products_in(text(jnp.dot, (16, 32), (32, 8))) == [(2 * 16 * 32 * 8, 16 * 32 + 32 * 8 + 16 * 8)]
-    assert products_in(text(jnp.outer, (64,), (32,))) == [(2 * 64 * 32, 64 + 32 + 64 * 32)]
-    assert products_in(text(lambda x: x + 1, (4,))) == []
 
 
 # The TPU compiler.
@@ -192,7 +124,7 @@ def case_from_record(name, topology):
 def test_the_cases_on_four_tpus_match_or_are_explained(name, topology):
     predicted, kept = case_from_record(name, topology)
     missing, surplus = rewrites.difference(predicted, rewrites.seen(kept.collectives))
-    missing, surplus, says = explained(list(missing), list(surplus), kept.collectives, kept.mesh)
+    missing, surplus, says = rewrites.explained(list(missing), list(surplus), kept.collectives, kept.mesh)
     assert not missing and not surplus, (missing, surplus)
     assert all(c.bytes == 2 * c.elements and c.dtype == "bf16" for c in kept.collectives)
     assert bool(says) == (name == "case3_scatter_rows" and topology[:3] in ("v5e", "v5p"))
@@ -242,102 +174,6 @@ def test_without_the_compiler_the_recorded_report_is_compared(monkeypatch):
     assert found.ok and "on v6e:2x4, recorded: as predicted" in found.report
     with pytest.raises(referee.CannotCompile, match=r"and \d+ more"):
         referee.verify(plan(mesh=FLAT), choice=False, topology="v6e:2x4")
-
-
-def test_dtypes_that_jax_lacks_are_refused():
-    p = sl.plan_matmul("A[I, J_X] * B[J_X, K] -> C[I, K]", SIZES, LINE, dtype="int4")
-    with pytest.raises(sl.ScalingError, match="the plan has int4"):
-        referee.on_tpu(p, "v5e:4x2")
-
-
-def compiled(op, axes, elements, arrays=1, note=""):
-    return Collective(op, elements, 2 * elements, axes, 1, "bf16", 4, arrays, note)
-
-
-GATHER, SCATTER, ADD = (Wanted(op, ("X",), 64) for op in ("all-gather", "reduce-scatter", "all-reduce"))
-PADDING = compiled("collective-permute", ("X",), 8, note="rows that padding left on the neighbour")
-REWRITES = [  # predicted, compiled, words
-    ([GATHER], [compiled("all-reduce", ("X",), 64)], "stand among zeros"),
-    ([SCATTER], [compiled("all-reduce", ("X",), 64)], "keeps its part"),
-    ([SCATTER], [compiled("reduce-scatter", ("X",), 64), PADDING], "whole tiles"),
-    ([GATHER, GATHER], [compiled("all-gather", ("X",), 128, arrays=2)], "2 times all-gather over X merged into one"),
-    ([GATHER, SCATTER], [compiled("all-reduce", ("X",), 128, arrays=2)],
-     "all-gather and reduce-scatter over X merged into one all-reduce of 128"),
-    ([Wanted("all-reduce", ("X", "Y"), 64)], [compiled("all-reduce", ("X",), 64), compiled("all-reduce", ("Y",), 64)],
-     "one over each axis in turn"),
-    ([GATHER], [compiled("collective-permute", ("X",), 16)] * 3, "3 permutes round the ring"),
-    ([SCATTER], [compiled("collective-permute", ("X",), 8)] * 6, "6 permutes round the ring"),
-    ([ADD], [compiled("all-reduce", ("X",), 32)], "what is sliced later is sliced first"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("predicted", "found", "words"), REWRITES)
-def test_a_rewrite_of_xla_is_recognised_and_said(predicted, found, words):
-    missing, surplus = rewrites.difference(predicted, rewrites.seen(found))
-    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2}, {"Y"})
-    assert not missing and not surplus and len(says) == 1 and words in says[0]
-
-
-def test_nothing_is_sliced_first_that_the_plan_does_not_slice():
-    assert not explained([ADD], [Wanted("all-reduce", ("X",), 32)], (), {"X": 4, "Y": 2})[2]
-
-
-@pytest.mark.parametrize(
-    ("predicted", "found"),
-    [
-        ([ADD], [compiled("all-gather", ("X",), 64)]),
-        ([GATHER], [compiled("all-reduce", ("Y",), 64)]),
-        ([GATHER], [compiled("collective-permute", ("X",), 16)]),
-        ([GATHER], [compiled("collective-permute", ("X",), 16)] * 9),
-        ([GATHER, GATHER], [compiled("all-gather", ("X",), 96, arrays=2)]),
-        ([], [compiled("collective-permute", ("X",), 8)]),
-        ([SCATTER], []),
-        ([Wanted("reduce-scatter", ("X",), 2**20)], [compiled("all-reduce", ("X",), 4)]),
-        ([GATHER], [compiled("all-reduce", ("X",), 1)]),
-        ([Wanted("all-reduce", ("X",), 6)], [compiled("all-reduce", ("X",), 2)]),
-        ([ADD], [compiled("all-reduce", ("X",), 16)]),  # X itself is no axis by which it could be cut first
-        ([Wanted("all-reduce", ("X", "Y"), 64)], [compiled("all-reduce", ("X",), 64)]),
-    ],
-)
-def test_what_no_rewrite_explains_is_left_standing(predicted, found):
-    missing, surplus = rewrites.difference(predicted, rewrites.seen(found))
-    missing, surplus, says = explained(list(missing), list(surplus), tuple(found), {"X": 4, "Y": 2}, {"X", "Y"})
-    assert (missing or surplus) and not says
-
-
-def test_bytes_of_another_width_on_the_wire_are_caught(monkeypatch):
-    name, topology = "case3_all_reduce", "v5e:4x2"
-    _, kept = case_from_record(name, topology)
-    for scale in (1, 2):
-        sent = tuple(dataclasses.replace(c, bytes=scale * c.bytes) for c in kept.collectives)
-        monkeypatch.setattr(rewrites, "compile_for_tpu", lambda *_, **__: dataclasses.replace(kept, collectives=sent))  # noqa: B023
-        found = referee.on_tpu(case_plan(name), topology)
-        assert found.ok == (scale == 1) and ("bytes on the wire are not" in str(found)) == (scale == 2)
-
-
-@pytest.mark.parametrize(
-    ("ratio", "verdict"), [(1.019, "equal"), (1.021, "dearer"), (0.981, "equal"), (0.979, "cheaper")]
-)
-def test_times_that_differ_by_less_than_two_percent_are_equal(ratio, verdict):
-    assert choice._kind(case_plan("case1"), (), ratio * 1e-3, 1e-3, False).split(":")[0] == verdict
-
-
-def test_jit_makes_a_collective_matmul_of_a_large_product(monkeypatch):
-    monkeypatch.setattr(referee.tpu_compiler, "why_no_compiler", lambda: "libtpu is not installed")
-    spec, shapes = (
-        jax.sharding.PartitionSpec,
-        [jax.ShapeDtypeStruct(s, "bfloat16") for s in ((4096, 8192), (8192, 4096))],
-    )
-    found = referee.compile_for_tpu(
-        referee.programs.partitioned_matmul, *shapes, topology="v5e:4x2", mesh={"X": 8},
-        in_shardings=(spec(None, "X"), spec("X")), out_shardings=spec(None, "X"),
-    )  # fmt: skip
-    assert found.recorded and {c.op for c in found.collectives} == {"collective-permute"}
-    assert {c.elements for c in found.collectives} == {
-        4096 * 4096 // 8
-    } and found.flops.flops == 2 * 4096 * 8192 * 4096 // 8
-    sent = sum(c.times for c in found.collectives)
-    assert 7 <= sent <= 9, "each of seven other blocks comes by once, a few twice"
 
 
 def test_a_recipe_is_plain_data():

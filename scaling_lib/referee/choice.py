@@ -12,15 +12,14 @@ from jax.sharding import NamedSharding
 
 from scaling_lib.referee import sharded
 from scaling_lib.referee.devices import make_mesh
-from scaling_lib.referee.hlo import Collective, collectives_in
+from scaling_lib.referee.hlo import Collective, collectives_in, module_of
 from scaling_lib.referee.hlo_flops import flops_of
 from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_products import products_in
-from scaling_lib.referee.hlo_text import parse_module
 from scaling_lib.referee.kept_parts import kept_parts
 from scaling_lib.referee.local_sums import local_sums
 from scaling_lib.referee.refine import prime_mesh
-from scaling_lib.referee.rewrites import jax_dtypes
+from scaling_lib.referee.rewrites import jax_operands, legal_plan
 from scaling_lib.referee.tpu_compiler import compile_for_tpu
 from scaling_lib.sharding.costs import COLLECTIVES, in_turn_s
 from scaling_lib.sharding.shuffle import shuffle_time
@@ -48,7 +47,8 @@ CLASSES = {
     "dearer: larger array": "It moves a larger array than need be moved.",
     "dearer: other": "It sends as many elements or fewer, but over slower or fewer links, or in more hops: it knows no "
     "machine.",
-    "unpriced": "Its groups lie along no part of the mesh, so our model has no time for it.",
+    "unpriced": "Our model has no time for it: its groups lie along no part of the mesh, or how often a loop runs is "
+    "not known.",
     "unpriced: woven": "It sends piece by piece between pieces of the product (a collective matmul); our model, steps "
     "in turn, has no time for that.",
     "not asked": "Partial sums have no form outside shard_map, so jit cannot be asked.",
@@ -92,7 +92,7 @@ class Choice:
         """Its collectives in words."""
         return tuple(
             f"{c.op} over {', '.join(c.axes or '?')}: {c.elements:,} elements"
-            + ("" if c.times == 1 else f" × {c.times or '?'}")
+            + ("" if c.times == 1 else f" × {'?' if c.times is None else c.times}")
             + (f" ({WRITTEN})" if c.note == WRITTEN else "")
             for c in self.collectives
         )
@@ -109,6 +109,7 @@ def partitioner_choice(plan, topology=None):
       Choice.
 
     Raises:
+      ScalingError: not a plan, or of a dtype that jax lacks.
       CannotCompile, TopologyError: a topology is given, and the compiler cannot run here or does not know it.
 
     Assumes: of a program only collectives, the product and sums before it take time.
@@ -120,31 +121,33 @@ def partitioner_choice(plan, topology=None):
     >>> choice.kind, [c.op for c in choice.collectives]
     ('same: all-reduce, then a slice', ['reduce-scatter'])
     """
-    if any(array.unreduced for array in plan.product.arrays):
+    if any(array.unreduced for array in legal_plan(plan).product.arrays):
         return Choice("not asked")
-    text = _compiled(plan) if topology is None else _on_tpu(plan, topology)
-    found, ours_s = _collectives(text, plan.mesh.sizes), plan.time.in_turn_s
-    repeats = _repeats(plan, text)
+    module = module_of(_compiled(plan) if topology is None else _on_tpu(plan, topology))
+    found, ours_s = _collectives(module, plan.mesh.sizes), plan.time.in_turn_s
+    if _woven(module, found):
+        return Choice("unpriced: woven", found, math.nan, ours_s)
+    if any(visit.times is None for visit in visits(module)):
+        return Choice("unpriced", found, math.nan, ours_s)
+    repeats = _repeats(plan, module)
     if _counted(found) == _planned(plan) and not repeats:
         written = any(c.note == WRITTEN for c in found)
         return Choice("same: all-reduce, then a slice" if written else "same", found, ours_s, ours_s)
-    if _woven(text, found):
-        return Choice("unpriced: woven", found, math.nan, ours_s)
     fine = prime_mesh(plan.mesh)
-    seconds = _local_s(plan, text) + math.fsum(
-        _price(c, fine, plan) for c in _collectives(text, fine.sizes) for _ in range(c.times or 1)
+    seconds = _local_s(plan, module) + math.fsum(
+        _price(c, fine, plan) for c in _collectives(module, fine.sizes) for _ in range(c.times)
     )
     return Choice(_kind(plan, found, seconds, ours_s, repeats), found, seconds, ours_s)
 
 
-def _collectives(text, sizes):
-    """Compiled collectives, an all-reduce of which each device keeps its part as what it is; no padding."""
-    parts = iter(kept_parts(text))
+def _collectives(module, sizes):
+    """Collectives that run, an all-reduce of which each device keeps its part as what it is; no padding."""
+    parts = iter(kept_parts(module))
     found = [
         replace(c, op="reduce-scatter", note=WRITTEN) if c.op == "all-reduce" and next(parts) else c
-        for c in collectives_in(text, sizes)
+        for c in collectives_in(module, sizes)
     ]
-    return tuple(c for c in found if "padding" not in c.note)
+    return tuple(c for c in found if c.times != 0 and "padding" not in c.note)
 
 
 def _compiled(plan):
@@ -157,10 +160,10 @@ def _compiled(plan):
 
 def _on_tpu(plan, topology):
     *in_specs, out_specs = sharded.specs(plan)
-    shapes = [jax.ShapeDtypeStruct(s, t) for s, t in zip(sharded.shapes(plan), jax_dtypes(plan), strict=False)]
+    shapes, dtype = jax_operands(plan)
     return compile_for_tpu(
-        functools.partial(jnp.einsum, plan.product.einsum), *shapes, topology=topology, mesh=dict(plan.mesh.sizes),
-        in_shardings=tuple(in_specs), out_shardings=out_specs,
+        functools.partial(jnp.einsum, plan.product.einsum, preferred_element_type=dtype), *shapes, topology=topology,
+        mesh=dict(plan.mesh.sizes), in_shardings=tuple(in_specs), out_shardings=out_specs,
     ).hlo  # fmt: skip
 
 
@@ -170,7 +173,7 @@ def _planned(plan):
 
 def _counted(found):
     return collections.Counter(
-        (c.op, None if c.axes is None else frozenset(c.axes), c.elements) for c in found for _ in range(c.times or 1)
+        (c.op, None if c.axes is None else frozenset(c.axes), c.elements) for c in found for _ in range(c.times)
     )
 
 
@@ -188,31 +191,30 @@ def _price(c, mesh, plan):
     return in_turn_s(COLLECTIVES[op](nbytes, mesh, c.axes)) if c.axes else 0.0
 
 
-def _local_s(plan, text):
+def _local_s(plan, module):
     """Seconds of the product that was compiled, by its roofline, and of sums before it; nan where none is found."""
-    found, chip = products_in(text), plan.mesh.chip
+    found, chip = products_in(module), plan.mesh.chip
     if not found:
         return math.nan
     byte_s = max(map(bytes_per_element, plan.dtypes)) / chip.hbm_bytes_per_s
     rate = chip.peak_flops_per_s(plan.work.dtype)
-    sums = local_sums(text) if any(plan.product.alone) else []
+    sums = local_sums(module) if any(plan.product.alone) else []
     return math.fsum(max(flops / rate, byte_s * elements) for flops, elements in found) + byte_s * sum(map(sum, sums))
 
 
-def _woven(text, found):
+def _woven(module, found):
     """Whether permutes run in a loop with pieces of the product."""
-    visited = visits(parse_module(text))
-    loops = {v.times for v in visited if flops_of(v.instruction, v.computation)} - {1}
+    loops = {v.times for v in visits(module) if flops_of(v.instruction, v.computation)} - {1}
     return any(c.op == "collective-permute" and c.times in loops for c in found)
 
 
-def _repeats(plan, text):
+def _repeats(plan, module):
     """Whether a device multiplies more, or sums more before, than in the plan."""
     product = next(step for step in plan.steps if step.op == "multiply")
     flops = product.time.math_s * plan.mesh.chip.peak_flops_per_s(plan.work.dtype)
     summed = sum(step.inputs[0].local_elements(plan.sizes, plan.mesh) for step in plan.steps if step.op == "sum")
-    read = sum(n for n, _ in local_sums(text)) if summed else 0
-    return sum(n for n, _ in products_in(text)) > 1.01 * flops or read > 1.01 * summed
+    read = sum(n for n, _ in local_sums(module)) if summed else 0
+    return sum(n for n, _ in products_in(module)) > 1.01 * flops or read > 1.01 * summed
 
 
 def _kind(plan, found, seconds, ours_s, repeats):
@@ -237,5 +239,5 @@ def _why_dearer(plan, found):
         return "gathers"
     if ops["collective-permute"] > ours["collective-permute"]:
         return "permutes"
-    sent = sum(c.elements * (c.times or 1) for c in found), sum(step.elements for step in plan.collectives)
+    sent = sum(c.elements * c.times for c in found), sum(step.elements for step in plan.collectives)
     return "larger array" if sent[0] > sent[1] else "other"

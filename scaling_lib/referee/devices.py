@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from scaling_lib.units import ScalingError
+from scaling_lib.units import ScalingError, whole
 
 N_CPU_DEVICES = 8
 
@@ -95,12 +95,21 @@ def this_device():
 def catalogue_chip(device=None):
     """The catalogue's chip that a jax device is (part of), or None: a CPU, or a chip the catalogue lacks.
 
+    Args:
+      device: jax device; `this_device()` by default.
+
+    Raises:
+      ScalingError: not a jax device.
+
     >>> catalogue_chip(mesh_devices(1)[0]) is None
     True
     """
     from scaling_lib.hardware import chips
 
-    kind = (this_device() if device is None else device).device_kind.lower().replace(" lite", "e").replace(" ", "")
+    device = this_device() if device is None else device
+    if not hasattr(device, "device_kind"):
+        raise ScalingError(f"device: got {device!r}; give a jax device, such as jax.devices()[0]")
+    kind = device.device_kind.lower().replace(" lite", "e").replace(" ", "")
     kind = {"tpuv5": "tpuv5p"}.get(kind, kind)  # libtpu calls a v5p "TPU v5"
     found = [c for c in chips() if c.name.replace("-", "") in kind]
     return max(found, key=lambda c: len(c.name), default=None)
@@ -111,14 +120,22 @@ def mesh_devices(n=N_CPU_DEVICES):
 
     A Colab TPU is one chip: sharded programs then run on CPU devices beside it.
 
+    Args:
+      n: how many.
+
+    Returns:
+      list of n jax devices of one platform.
+
     Raises:
       ScalingError: n is not a positive whole number.
       DeviceError: jax started with fewer CPU devices.
+
+    >>> len(mesh_devices(4))
+    4
     """
     import jax
 
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ScalingError(f"n: got {n!r}; a mesh has a whole number of devices, 1 or more")
+    n = whole("n", n, "devices")
     default = jax.devices()
     if default[0].platform != "cpu" and len(default) >= n:
         return default[:n]
@@ -179,7 +196,12 @@ def axis_sizes(sizes, axes=None):
     sizes = {**(sizes or {}), **(axes or {})}
     if not sizes:
         raise ScalingError("sizes: a mesh needs at least one axis, such as X=8")
-    for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise ScalingError(f"{name}: got {size!r}; an axis has a whole number of devices, 1 or more")
-    return {name: int(size) for name, size in sizes.items()}
+    return {name: whole(str(name), size, "devices") for name, size in sizes.items()}
+
+
+def mesh_axes(mesh):
+    """Axis name -> size of a jax mesh, or of such a mapping itself."""
+    sizes = mesh if isinstance(mesh, Mapping) else getattr(mesh, "shape", None)
+    if not isinstance(sizes, Mapping):
+        raise ScalingError(f"mesh: got {mesh!r}; give a jax mesh, or axis sizes such as {{'X': 4, 'Y': 2}}")
+    return axis_sizes(sizes)

@@ -8,14 +8,14 @@ from scaling_lib.referee.hlo_flops import NO_RULE, flops_of, target
 from scaling_lib.referee.hlo_groups import (
     axes_of_groups,
     axes_of_pairs,
-    check_shapes,
     groups_of,
     mesh_sizes,
     pairs_of,
 )
 from scaling_lib.referee.hlo_loops import visits
-from scaling_lib.referee.hlo_module import Array, HloError, bits_per_element
+from scaling_lib.referee.hlo_module import Array, HloError, Module, bits_per_element
 from scaling_lib.referee.hlo_operations import COLLECTIVES
+from scaling_lib.referee.hlo_shapes import check_copies, check_shapes
 from scaling_lib.referee.hlo_text import parse_module
 from scaling_lib.units import ScalingError
 
@@ -99,12 +99,18 @@ def hlo_text(compiled_or_text):
     return compiled_or_text.as_text()
 
 
+def module_of(compiled_or_text):
+    """The `Module` of what `hlo_text` takes; one that is read already is given back."""
+    return compiled_or_text if isinstance(compiled_or_text, Module) else parse_module(hlo_text(compiled_or_text))
+
+
 @complete
 def collectives_in(compiled_or_text, mesh=None):
     """Collectives that one device takes part in, in program order, loops multiplied out.
 
     An asynchronous pair counts once. A reduce-scatter that the TPU compiler writes as a custom fusion (an all-reduce
-    and a slice inside) is listed as what it is; so is a permute that the GPU compiler splits into send and recv.
+    and a slice inside) is listed as what it is; so is a permute that the GPU compiler splits into send and recv, and
+    an all-reduce of narrow integers that the TPU compiler packs into words.
 
     Args:
       compiled_or_text: result of ``jit(f).lower(...).compile()``, or its text, or a report of `compile_for_tpu`.
@@ -115,6 +121,11 @@ def collectives_in(compiled_or_text, mesh=None):
 
     Raises:
       HloError: the text is not compiled HLO, or is cut off; the groups do not fit the mesh, or do not number devices.
+      ScalingError: mesh is no mesh.
+
+    Assumes: every device runs the same program (SPMD); groups number devices, slowest mesh axis first.
+    Source: XLA's operation semantics (openxla.org/xla/operation_semantics) and texts of three jax versions in
+    tests/data/hlo.
 
     >>> for c in collectives_in('''HloModule m, num_partitions=8
     ...
@@ -124,7 +135,7 @@ def collectives_in(compiled_or_text, mesh=None):
     ... }''', mesh={"X": 2, "Y": 4}): print(c)
     all-gather over X: bf16, 128 elements, 256 bytes
     """
-    module = parse_module(hlo_text(compiled_or_text))
+    module = module_of(compiled_or_text)
     sizes = mesh_sizes(mesh, module.n_devices)
     found = []
     for visit in visits(module):
@@ -166,16 +177,18 @@ def _collective(op, ins, inside, module, sizes):
     if op == "collective-permute":
         return _permute(ins, inside, module, sizes)
     arrays = [a for name in ins.operands for a in inside[name].arrays]
+    groups = groups_of(ins, module)
+    check_shapes(ins, arrays, groups)
     note = ""
+    if packed := _packed(ins, inside, module):
+        filled = f", {arrays[0].bytes:,} bytes as whole tiles" if arrays[0].bytes > packed.bytes else ""
+        note, arrays = f"added up in words: {arrays[0]}{filled}", [packed]
     if inside.name.startswith("all-reduce-scatter"):
         padded, arrays = arrays, [a for p in inside.parameters for a in p.arrays]
         op, note = "reduce-scatter", "XLA's all-reduce-scatter fusion"
         if sum(a.elements for a in padded) != sum(a.elements for a in arrays):
             note += f", padded to {padded[0]}"
-    groups = groups_of(ins, module)
     group_size = max(len(g) for g in groups)
-    if ins.opcode.removesuffix("-start") in ("all-gather", "reduce-scatter"):
-        check_shapes(ins, arrays, groups)
     axes = axes_of_groups(groups, sizes)
     if axes is None and sizes:
         note = _join(note, f"groups such as {list(groups[0])} lie along no mesh axis")
@@ -184,6 +197,19 @@ def _collective(op, ins, inside, module, sizes):
     whole = group_size if op in ("all-gather", "all-to-all", "ragged-all-to-all") else 1
     merged = 1 if op == "all-to-all" else len(arrays)  # its tuple form is one array in pieces
     return _of_arrays(op, arrays, whole, axes=axes, group_size=group_size, arrays=merged, note=note)
+
+
+def _packed(ins, inside, module):
+    """The narrow integers whose words an all-reduce adds up, each word's parts apart; None for any other operand."""
+    source, added = inside[ins.operands[0]], ins.callee("to_apply")
+    if len(ins.operands) != 1 or source.opcode != "bitcast" or not added:
+        return None
+    whole = inside[source.operands[0]]
+    if whole.opcode == "custom-call" and target(whole) == "ZeroCrop":  # fills tiles up with zeros, in place
+        whole = inside[whole.operands[0]]
+    (narrow,), (word,) = whole.arrays, source.arrays
+    parts = {a.dtype for i in module[added].instructions.values() if i.opcode == "add" for a in i.arrays}
+    return narrow if narrow.dtype != word.dtype and parts == {narrow.dtype} else None
 
 
 def _of_arrays(op, moved, whole, **rest):
@@ -215,10 +241,11 @@ def _permute(ins, inside, module, sizes):
 def _sent(ins, inside):
     """Arrays that one device sends: every operand, or in the form that writes in place, slices of the first."""
     operands = [inside[name] for name in ins.operands]
-    if ins.opcode == "send":  # (array, token)
-        return operands[0].arrays
-    if not any(o.is_tuple for o in operands):
-        return [o.arrays[0] for o in operands]
+    if ins.opcode == "send" or not any(o.is_tuple for o in operands):
+        sent = operands[0].arrays if ins.opcode == "send" else [o.arrays[0] for o in operands]  # of (array, token)
+        check_copies(ins, sent, sent)
+        return sent
+    check_copies(ins, operands[0].arrays, operands[1].arrays)
     # In place: (from, to, where to read, where to write); the last two are tuples of indices, or of tuples of such.
     slices = [tuple(int(n) for n in s.split(",")) for s in re.findall(r"\{([\d,]+)\}", ins.needs("slice_sizes"))]
     buffers = operands[0].arrays if operands[0].is_tuple else operands[0].arrays * len(slices)
@@ -258,6 +285,9 @@ def flops_in(compiled_or_text):
     Raises:
       HloError: the text is not compiled HLO, or is cut off.
 
+    Assumes: a multiply-add is two FLOPs; a convolution's products with padding and holes are no work.
+    Source: XLA's operation semantics (openxla.org/xla/operation_semantics), dot and convolution.
+
     >>> print(flops_in('''HloModule m
     ...
     ... ENTRY %main (x: f32[4,8], w: f32[8,2]) -> f32[4,2] {
@@ -268,7 +298,7 @@ def flops_in(compiled_or_text):
     128 FLOPs a device
     """
     counted, missing = 0, []
-    for visit in visits(parse_module(hlo_text(compiled_or_text))):
+    for visit in visits(module_of(compiled_or_text)):
         ins = visit.instruction
         flops = flops_of(ins, visit.computation)
         if flops is None:

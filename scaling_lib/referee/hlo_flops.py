@@ -11,6 +11,7 @@ _NO_FLOPS = {
     "MoveToDevice", "MoveToHost", "PartialReduce", "PinToDevice",
     "PrepareAsyncCallDone", "PrepareAsyncCallStart", "ResizeDynamic", "SPMDFullToShardShape",
     "SPMDShardToFullShape", "Sharding", "TopK", "X64Combine", "X64SplitHigh", "X64SplitLow",
+    "ZeroCrop",
     "annotate_device_placement",
 }  # fmt: skip
 NO_RULE = {"cholesky", "fft", "ragged-dot", "scaled-dot", "triangular-solve"}  # real work, counted by no rule here

@@ -3,12 +3,11 @@
 import itertools
 import math
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
 
-from scaling_lib.referee.devices import axis_sizes
+from scaling_lib.referee.devices import mesh_axes
 from scaling_lib.referee.hlo_module import HloError
 
 _SENT_PAIRS = re.compile(r'_xla_send_recv_source_target_pairs="?(\{(?:\{[^{}]*\}|[,\s])*\})')
@@ -69,20 +68,6 @@ def _check_devices(devices, n_devices):
     outside = [d for d in devices if not 0 <= d < n_devices]
     if outside:
         raise HloError(f"{outside} name a device outside the module's {n_devices}")
-
-
-def check_shapes(ins, operands, groups):
-    """Refuse an all-gather or reduce-scatter whose result is not its operand times, or over, the size of a group."""
-    sizes = {len(g) for g in groups}
-    n, k = max(sizes), int(ins.needs("dimensions").strip("{}"))
-    results = ins.arrays[len(operands) if ins.opcode.endswith("-start") else 0 :]  # a start's tuple has both
-    for operand, result in zip(operands, results[: len(operands)], strict=True):
-        small, large = (operand, result) if ins.opcode.startswith("all-gather") else (result, operand)
-        whole = (*small.dims[:k], n * small.dims[k], *small.dims[k + 1 :])
-        if len(sizes) > 1 or large.dims != whole or large.dtype != small.dtype:
-            raise HloError(
-                f"%{ins.name}: {ins.opcode} of {operand} to {result} does not fit groups such as {groups[0]}"
-            )
 
 
 def parse_groups(text, n_devices):
@@ -166,9 +151,7 @@ def mesh_sizes(mesh, n_devices):
     """Axis sizes of a jax mesh or a mapping, slowest first, whose product is the program's devices; None for None."""
     if mesh is None:
         return None
-    if not isinstance(getattr(mesh, "shape", mesh), Mapping):
-        raise HloError(f"mesh: got {mesh!r}; give a jax mesh, or axis sizes such as {{'X': 4, 'Y': 2}}")
-    sizes = axis_sizes(mesh if isinstance(mesh, Mapping) else mesh.shape)
+    sizes = mesh_axes(mesh)
     if math.prod(sizes.values()) != n_devices:
         has = " × ".join(f"{k}={v}" for k, v in sizes.items())
         raise HloError(f"mesh: {has} has {math.prod(sizes.values())} devices, the program was compiled for {n_devices}")

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from scaling_lib.referee.hlo_module import Computation, Instruction, Module, bits_per_element
 
 _KNOWN_TRIPS = re.compile(r'known_trip_count\\?":\{\\?"n\\?":\\?"(\d+)')
-_SAME_VALUE = {"copy", "bitcast", "reshape", "broadcast", "optimization-barrier", "copy-start", "copy-done"}
+_SAME_NUMBER = {"copy", "bitcast", "reshape", "broadcast", "opt-barrier", "copy-start", "copy-done"}
 _HOLDS = {
     "LT": lambda a, b: a < b, "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b,
     "GE": lambda a, b: a >= b, "NE": lambda a, b: a != b,
 }  # fmt: skip
-_FINISHES = ("-done", "-update")  # the second half of an operation that its start has counted
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,6 @@ def visits(module: Module) -> Iterator[Visit]:
 def _walk(module, computation, times, in_branch, given):
     known = _values(module, computation, given)
     for ins in computation.instructions.values():
-        if ins.opcode.endswith(_FINISHES):
-            continue
         yield Visit(ins, computation, times, in_branch)
         if ins.opcode == "while":
             n, fixed = _trips(module, ins, known[ins.operands[0]])
@@ -136,7 +133,7 @@ def _crossing(holds, left, right):
 def _compared(module, computation, given):
     """(direction, type, left, right) of the integer comparison that a condition is, or None."""
     known, ins = _values(module, computation, given), computation.root
-    while ins.opcode in _SAME_VALUE:
+    while ins.opcode in _SAME_NUMBER:
         ins = computation[ins.operands[0]]
     if ins.opcode == "compare":
         left, right = (known[o] for o in ins.operands)
@@ -175,7 +172,7 @@ def _value(module, ins, operands, given):
     if ins.opcode == "get-tuple-element":
         whole, k = operands[0], int(ins.needs("index"))
         return whole[k] if isinstance(whole, tuple) and k < len(whole) else None
-    if ins.opcode in _SAME_VALUE:
+    if ins.opcode in _SAME_NUMBER:
         return operands[0]
     if ins.opcode == "convert":
         return _wrapped(operands[0], ins.arrays[0].dtype) if isinstance(operands[0], int) else None

@@ -31,6 +31,8 @@ _OTHERS = """
 add-dependency after-all batch-norm-grad batch-norm-inference batch-norm-training constant opt-barrier parameter
 partition-id replica-id rng rng-bit-generator rng-get-and-update-state
 """
+REARRANGES = ("bitcast", "copy", "reshape", "transpose", "convert")  # the same elements, laid out or written otherwise
+
 OPERATIONS = frozenset(
     (*COLLECTIVES, *" ".join((_MOVES, _CALLS, _PRODUCTS, _ONE_BY_ONE, _SHAPES, _OTHERS)).split())
 )  # fmt: skip

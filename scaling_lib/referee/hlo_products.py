@@ -1,10 +1,9 @@
 """Matrix products of a compiled program: how much each computes and how many elements it touches."""
 
-from scaling_lib.referee.hlo import complete, hlo_text
+from scaling_lib.referee.hlo import complete, module_of
 from scaling_lib.referee.hlo_flops import flops_of
 from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_module import HloError
-from scaling_lib.referee.hlo_text import parse_module
 
 
 @complete
@@ -28,7 +27,7 @@ def products_in(compiled_or_text):
     ... }''')
     [(128, 56)]
     """
-    module, found = parse_module(hlo_text(compiled_or_text)), []
+    module, found = module_of(compiled_or_text), []
     for visit in visits(module):
         ins, inside = visit.instruction, visit.computation
         if flops := flops_of(ins, inside):

@@ -9,6 +9,9 @@ from scaling_lib.referee.hlo_operations import check_operation
 _COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.$-]+) (?:\(.*\) -> .* )?\{\s*$")
 _INSTRUCTION = re.compile(r"^(ROOT )?%?([\w.$-]+) = ")
 _HEADER = re.compile(r"^HloModule ([\w.$<>-]+)")
+_OPERAND = re.compile(
+    r"(?:(?:\([^%]*\)|[a-z][a-z0-9]*\[[^\]]*\](?:\{[^{}]*\})?) )?%?([\w.$-]+)"
+)  # older XLA: shape first
 _SHAPE = re.compile(r"([a-z][a-z0-9]*)\[([^\]]*)\]")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"|["()\[\]{},]', re.DOTALL)
@@ -127,9 +130,23 @@ def _add(computation, statement, number):
             raise HloError(
                 f"line {number}: %{name} is used in %{computation.name} but not defined above: lines are missing"
             )
+    _check_started(instruction, computation)
     computation.instructions[instruction.name] = instruction
     if is_root:
         computation.root = instruction
+
+
+def _check_started(instruction, computation):
+    """An asynchronous operation is carried on where it was started; send and recv may pass through a loop's state."""
+    op, part = re.fullmatch(r"(.*?)(-update|-done)?", instruction.opcode).groups()
+    if part is None or op in ("send", "recv"):
+        return
+    before = computation[instruction.operands[0]].opcode if instruction.operands else "nothing"
+    if before not in (f"{op}-start", f"{op}-update"):
+        raise HloError(
+            f"line {instruction.line}: %{instruction.name}: {instruction.opcode} of {before}, not of {op}-start: "
+            "what it finishes is not in the text"
+        )
 
 
 def _instruction(statement, number):
@@ -191,8 +208,10 @@ def _dims(text):
 
 
 def _operand_names(argument):
-    pieces = _pieces(re.sub(r"/\*.*?\*/", "", argument))
-    return tuple(piece.split()[-1].lstrip("%") for piece in pieces)  # older XLA writes the shape first
+    found = [_OPERAND.fullmatch(piece) for piece in _pieces(re.sub(r"/\*.*?\*/", "", argument))]
+    if None in found:
+        raise HloError("an operand is one name, its shape may stand before it")
+    return tuple(match[1] for match in found)
 
 
 def _until_space(text):

@@ -5,13 +5,13 @@ import math
 import operator
 import re
 
-from scaling_lib.referee.hlo import complete, hlo_text, is_later_part
+from scaling_lib.referee.hlo import complete, is_later_part, module_of
 from scaling_lib.referee.hlo_groups import groups_of
 from scaling_lib.referee.hlo_loops import visits
-from scaling_lib.referee.hlo_text import parse_module
+from scaling_lib.referee.hlo_operations import REARRANGES
 
-_SAME_VALUE = ("bitcast", "copy", "reshape", "transpose", "convert", "all-reduce-done")
-_KEEPS_APART = (*_SAME_VALUE, "clamp", "multiply", "add", "broadcast")  # of different indices
+_SAME_ELEMENTS = (*REARRANGES, "all-reduce-done")
+_KEEPS_APART = (*_SAME_ELEMENTS, "clamp", "multiply", "add", "broadcast")  # of different indices
 
 
 @complete
@@ -36,7 +36,7 @@ def kept_parts(compiled_or_text):
     ... }''')
     [True]
     """
-    module = parse_module(hlo_text(compiled_or_text))
+    module = module_of(compiled_or_text)
     return [
         _keeps_parts(module, visit)
         for visit in visits(module)
@@ -67,7 +67,7 @@ def _slices(module, inside, name, callers):
         if user.opcode == "dynamic-slice" and user.operands[0] == name:
             found.append((user.arrays[0].elements, _tables(module, inside, user.operands[1:], callers)))
             continue
-        if user.opcode in _SAME_VALUE:
+        if user.opcode in _SAME_ELEMENTS:
             more = _slices(module, inside, user.name, callers)
         elif user.opcode == "fusion":
             called = module[user.callee("calls")]

@@ -2,16 +2,18 @@
 
 import re
 
-from scaling_lib.referee.hlo import complete, hlo_text
+from scaling_lib.referee.hlo import complete, module_of
 from scaling_lib.referee.hlo_loops import visits
-from scaling_lib.referee.hlo_text import parse_module
-
-_SAME_VALUE = ("bitcast", "copy", "reshape", "transpose", "convert")
+from scaling_lib.referee.hlo_module import HloError
+from scaling_lib.referee.hlo_operations import REARRANGES
 
 
 @complete
 def local_sums(compiled_or_text):
     """(elements read, elements written) of every sum over dimensions of an array that one device takes.
+
+    Raises:
+      HloError: the text is not compiled HLO, or is cut off; a sum stands in a loop with a count not in the text.
 
     >>> local_sums('''HloModule m
     ...
@@ -29,21 +31,23 @@ def local_sums(compiled_or_text):
     [(32, 4)]
     """
     found, fused = [], {}
-    for visit in visits(parse_module(hlo_text(compiled_or_text))):
+    for visit in visits(module_of(compiled_or_text)):
         ins, inside = visit.instruction, visit.computation
         if ins.opcode == "fusion":
             fused[ins.callee("calls")] = ins, inside
         if ins.opcode == "reduce":
             of = _summed(ins, inside, fused)
             if _source(*of).opcode != "multiply":
+                if visit.times is None:
+                    raise HloError(f"line {ins.line}: %{ins.name} runs in a loop whose count the text does not give")
                 name, where = of
-                found += [(where[name].arrays[0].elements, ins.arrays[0].elements)] * (visit.times or 1)
+                found += [(where[name].arrays[0].elements, ins.arrays[0].elements)] * visit.times
     return found
 
 
 def _source(name, inside):
     ins = inside[name]
-    return _source(ins.operands[0], inside) if ins.opcode in _SAME_VALUE else ins
+    return _source(ins.operands[0], inside) if ins.opcode in REARRANGES else ins
 
 
 def _summed(ins, inside, fused):

@@ -11,7 +11,7 @@ from scaling_lib.referee.devices import this_device
 from scaling_lib.roofline import matmul_work
 from scaling_lib.units import ScalingError, bytes_per_element, positive, si
 
-_DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+JAX_DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,37 @@ class MeasuredPoint:
     flops_per_s: Spread
 
 
+class Shown:
+    """A result that shows itself, as text and as HTML: a `_title`, `_facts` where it has some, and a `_table`."""
+
+    _head = ()
+
+    def __repr__(self):
+        rows = [self._head, *self._table()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  " + "  ".join(map(str.rjust, row, widths)).rstrip() for row in rows)
+        return "\n".join([self._title(), *self._facts(), *lines])
+
+    def _repr_html_(self):
+        def cells(row, tag):
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
+
+        above = "<br>".join([f"<strong>{html.escape(self._title())}</strong>", *map(html.escape, self._facts())])
+        rows = "".join(cells(row, "td") for row in self._table())
+        return (
+            f'<div class="sl-report"><p>{above}</p>'
+            f"<table><thead>{cells(self._head, 'th')}</thead><tbody>{rows}</tbody></table></div>"
+        )
+
+    def _facts(self):
+        return ()
+
+
 @dataclass(frozen=True, repr=False)
-class MeasuredRoofline:
+class MeasuredRoofline(Shown):
     """What `measure_roofline` found on one device."""
+
+    _head = "batch", "FLOP/byte", "predicted", "measured (quartiles)"
 
     device: str
     dtype: str
@@ -56,25 +84,11 @@ class MeasuredRoofline:
         """Intensity above which this device is bound by its matmul rate [FLOPs per byte]."""
         return self.peak_flops_per_s.median / self.stream_bytes_per_s.median
 
-    def __repr__(self):
-        head = "batch", "FLOP/byte", "predicted", "measured (quartiles)"
-        rows = "\n".join("  {:>6} {:>10} {:>14}  {}".format(*row) for row in (head, *self._table()))
-        return f"{self._title()}\n{self._facts()}\n{rows}"
-
-    def _repr_html_(self):
-        head = "<tr><th>batch</th><th>FLOP/byte</th><th>predicted</th><th>measured (quartiles)</th></tr>"
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in self._table())
-        title, facts = html.escape(self._title()), html.escape(self._facts())
-        return (
-            f'<div class="sl-report"><p><strong>{title}</strong><br>{facts}</p>'
-            f"<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
-        )
-
     def _title(self):
         return f"Roofline measured on {self.device}, {self.dtype} matmuls [batch, {self.d}] · [{self.d}, {self.d}]"
 
     def _facts(self):
-        return (
+        yield (
             f"peak {self.peak_flops_per_s.text('FLOP/s')}; stream {self.stream_bytes_per_s.text('B/s')}; "
             f"ridge at {self.ridge_point:.3g} FLOP/byte"
         )
@@ -104,23 +118,22 @@ def measure_roofline(device=None, *, dtype=None, seconds=4.0):
       MeasuredRoofline: rates with spread, and one point a batch.
 
     Raises:
-      ScalingError: an unknown dtype, or seconds not positive.
+      ScalingError: an unknown dtype, or seconds not one positive number.
     """
     import jax
 
-    if np.ndim(seconds := positive("seconds", seconds)):
-        raise ScalingError(f"seconds: got {seconds!r}; give one number")
+    seconds = one_duration(seconds)
     device = this_device() if device is None else device
     on_cpu = device.platform == "cpu"
     dtype = ("f32" if on_cpu else "bf16") if dtype is None else dtype
-    if not isinstance(dtype, str) or dtype not in _DTYPES:
-        raise ScalingError(f"dtype: got {dtype!r}; a roofline is measured in {', '.join(_DTYPES)}")
+    if not isinstance(dtype, str) or dtype not in JAX_DTYPES:
+        raise ScalingError(f"dtype: got {dtype!r}; a roofline is measured in {', '.join(JAX_DTYPES)}")
     d, square, batches = (4096, 1536, (1, 4, 16, 64, 256)) if on_cpu else (8192, 8192, (1, 8, 32, 128, 512, 2048))
     calls = 1 if on_cpu else 20  # enough to hide the time it takes to start one
     with jax.default_device(device):
         streams = _streams(int(d * d * bytes_per_element(dtype)), calls)
-        large, matmuls = (_matmuls(b, n, _DTYPES[dtype], calls) for b, n in (((square,), square), (batches, d)))
-        peak, *spreads = _rates([*large, *streams, *matmuls], seconds)
+        large, matmuls = (matmul_tasks(b, n, JAX_DTYPES[dtype], calls) for b, n in (((square,), square), (batches, d)))
+        peak, *spreads = measured_rates([*large, *streams, *matmuls], seconds)
     stream = max(spreads[: len(streams)], key=lambda s: s.median)
     rates = spreads[len(streams) :]
     points = []
@@ -128,17 +141,25 @@ def measure_roofline(device=None, *, dtype=None, seconds=4.0):
         intensity = matmul_work(batch, d, d, x=dtype, w=dtype, out=dtype).intensity
         predicted = min(peak.median, intensity * stream.median)
         points.append(MeasuredPoint(batch, intensity, predicted, rate))
-    return MeasuredRoofline(_device_name(device), dtype, d, peak, stream, tuple(points))
+    return MeasuredRoofline(device_name(device), dtype, d, peak, stream, tuple(points))
 
 
-def _device_name(device):
+def one_duration(seconds):
+    """`seconds` as one positive float."""
+    if np.ndim(checked := positive("seconds", seconds)):
+        raise ScalingError(f"seconds: got {seconds!r}; give one number")
+    return checked
+
+
+def device_name(device):
+    """The device in words."""
     if device.platform != "cpu":
         return device.device_kind
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"the CPU ({cores} cores)"
 
 
-def _matmuls(batches, d, dtype, calls):
+def matmul_tasks(batches, d, dtype, calls):
     """(FLOPs, what to run) of each batch, `calls` matmuls a run."""
     import jax
     import jax.numpy as jnp
@@ -170,7 +191,7 @@ def _streams(nbytes, calls):
     return [(calls * 4.0 * n, lambda: [total(b) for _ in range(calls)]), (calls * 12.0 * n, triads)]
 
 
-def _rates(tasks, seconds, least=5, most=50):
+def measured_rates(tasks, seconds, least=5, most=50):
     """Spread of amount over time of each (amount, run): at least 5 rounds, more while `seconds` last."""
     import jax
 

@@ -10,6 +10,7 @@ from scaling_lib.referee.random_products import N_PLAIN, N_PRODUCTS, RECORD, pla
 from scaling_lib.referee.rewrites import on_tpu, wanted
 from scaling_lib.referee.tpu_compiler import versions, why_no_compiler
 from scaling_lib.referee.verification import verify
+from scaling_lib.units import ScalingError
 
 TOPOLOGY, SLICE = "v5e:4x2", TpuSlice("tpu-v5e", (2, 4))
 N_TPU = {0: 100, N_PLAIN: 20}  # {first seed: how many of the products from there that fill eight chips}
@@ -90,10 +91,15 @@ def tally(rows, on="cpu"):
     Returns:
       {"asked": n, "alike": same or equal, and one entry for each verdict}.
 
+    Raises:
+      ScalingError: `on` is neither.
+
     >>> tally([{"kind": "same"}, {"kind": "dearer: gathers"}, {"kind": "not asked"}])["asked"]
     2
     """
-    key = {"cpu": "kind", "tpu": "tpu_kind"}[on]
+    if on not in ("cpu", "tpu"):
+        raise ScalingError(f"on: got {on!r}; possible: cpu, tpu")
+    key = "kind" if on == "cpu" else "tpu_kind"
     rows = rows if on == "cpu" else on_this_tpu(rows)
     verdicts = collections.Counter(r[key].split(":")[0] for r in rows if r.get(key, "not asked") != "not asked")
     each = {verdict: verdicts[verdict] for verdict in ("same", "equal", "cheaper", "dearer", "unpriced")}

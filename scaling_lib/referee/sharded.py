@@ -34,21 +34,22 @@ def _entry(step, i, plan):
     return step.op, i, before.axes, step.output.axes, axes, pairs
 
 
-def program(plan):
+def program(plan, dtype=None):
     """The plan as a function of the two operands, to be compiled with a mesh of the plan's axes set around it.
 
-    An operand that is unreduced has one more dimension in front, its partial sums; so has the result.
+    An operand that is unreduced has one more dimension in front, its partial sums; so has the result. The product is
+    of `dtype`, and so are the partial sums that are sent; by default of what the operands make by themselves.
     """
     return functools.partial(
         sharded_product, recipe=recipe(plan), einsum=plan.product.multiplied.einsum,
         entries=tuple(_entries(array) for array in plan.product.arrays),
-        partial=tuple(bool(array.unreduced) for array in plan.product.arrays),
+        partial=tuple(bool(array.unreduced) for array in plan.product.arrays), dtype=dtype,
     )  # fmt: skip
 
 
-def sharded_product(a, b, *, recipe, einsum, entries, partial):
+def sharded_product(a, b, *, recipe, einsum, entries, partial, dtype):
     """A recipe under `shard_map`. Its arguments are plain, so that a recorded report of the program can be found."""
-    local = functools.partial(run_steps, recipe=recipe, einsum=einsum, partial=partial)
+    local = functools.partial(run_steps, recipe=recipe, einsum=einsum, partial=partial, dtype=dtype)
     *in_specs, out_specs = (P(*entry) for entry in entries)
     return jax.shard_map(local, in_specs=tuple(in_specs), out_specs=out_specs, check_vma=False)(a, b)
 
@@ -83,12 +84,12 @@ def shapes(plan):
     ]
 
 
-def run_steps(a, b, *, recipe, einsum, partial):
+def run_steps(a, b, *, recipe, einsum, partial, dtype):
     """What each device does."""
     held = [x[0] if front else x for x, front in zip((a, b), partial, strict=False)] + [None]
     for op, i, before, after, axes, pairs in recipe:
         if op == "multiply":
-            held[i] = jnp.einsum(einsum, held[0], held[1])
+            held[i] = jnp.einsum(einsum, held[0], held[1], preferred_element_type=dtype)
         else:
             held[i] = _resharded(op, held[i], before, after, axes, pairs)
     return held[2][None] if partial[2] else held[2]
@@ -97,7 +98,7 @@ def run_steps(a, b, *, recipe, einsum, partial):
 def _resharded(op, x, before, after, axes, pairs):
     match op:
         case "sum":
-            return x.sum(axis=axes)
+            return x.sum(axis=axes, dtype=x.dtype)
         case "slice":
             return _slice(x, _added(before, after))
         case "place":

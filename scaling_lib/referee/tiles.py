@@ -1,12 +1,19 @@
 """Padding measured on the machine at hand: square products just below, at and above a multiple of the tile."""
 
-import html
 from dataclasses import dataclass
 
 from scaling_lib.referee.devices import catalogue_chip, this_device
-from scaling_lib.referee.measure import _DTYPES, Spread, _device_name, _matmuls, _rates
+from scaling_lib.referee.measure import (
+    JAX_DTYPES,
+    Shown,
+    Spread,
+    device_name,
+    matmul_tasks,
+    measured_rates,
+    one_duration,
+)
 from scaling_lib.systolic import padded_size
-from scaling_lib.units import positive, si
+from scaling_lib.units import si
 
 GPU_TILE = 128  # a usual side of the tiles that a GPU's matmul kernels hand to one SM
 
@@ -22,27 +29,15 @@ class MeasuredSize:
 
 
 @dataclass(frozen=True, repr=False)
-class MeasuredTiles:
+class MeasuredTiles(Shown):
     """What `measure_tiles` found on one device."""
+
+    _head = "side", "padded", "predicted", "measured (quartiles)"
 
     device: str
     dtype: str
     tile: int
     sizes: tuple[MeasuredSize, ...]
-
-    def __repr__(self):
-        head = "side", "padded", "predicted", "measured (quartiles)"
-        rows = "\n".join("  {:>5} {:>6} {:>14}  {}".format(*row) for row in (head, *self._table()))
-        return f"{self._title()}\n{rows}"
-
-    def _repr_html_(self):
-        head = "<tr><th>side</th><th>padded</th><th>predicted</th><th>measured (quartiles)</th></tr>"
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in self._table())
-        title = html.escape(self._title())
-        return (
-            f'<div class="sl-report"><p><strong>{title}</strong></p>'
-            f"<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
-        )
 
     def _title(self):
         tile = f"tiles of {self.tile}" if self.tile > 1 else "no tile known: padding predicts no loss"
@@ -68,9 +63,9 @@ def measure_tiles(device=None, *, seconds=2.0):
       MeasuredTiles.
 
     Raises:
-      ScalingError: seconds is not positive.
+      ScalingError: seconds is not one positive number.
     """
-    seconds = positive("seconds", seconds)
+    seconds = one_duration(seconds)
     device = this_device() if device is None else device
     on_cpu = device.platform == "cpu"
     tile = tile_of(device)
@@ -78,13 +73,13 @@ def measure_tiles(device=None, *, seconds=2.0):
     step = max(tile, 64)
     sides = (whole - step, whole - step + 1, whole - step // 2, whole, whole + 1, whole + step)
     dtype, calls = ("f32", 1) if on_cpu else ("bf16", 20)
-    rates = _square_rates(device, sides, _DTYPES[dtype], calls, seconds)
+    rates = _square_rates(device, sides, JAX_DTYPES[dtype], calls, seconds)
     best = rates[whole].median
     sizes = []
     for n, rate in rates.items():
         padded = int(padded_size(n, tile))
         sizes.append(MeasuredSize(n, padded, best * (n / padded) ** 2, rate))
-    return MeasuredTiles(_device_name(device), dtype, tile, tuple(sizes))
+    return MeasuredTiles(device_name(device), dtype, tile, tuple(sizes))
 
 
 def _square_rates(device, sides, dtype, calls, seconds):
@@ -92,8 +87,8 @@ def _square_rates(device, sides, dtype, calls, seconds):
     import jax
 
     with jax.default_device(device):
-        tasks = [task for n in sides for task in _matmuls((n,), n, dtype, calls)]
-        return dict(zip(sides, _rates(tasks, seconds), strict=True))
+        tasks = [task for n in sides for task in matmul_tasks((n,), n, dtype, calls)]
+        return dict(zip(sides, measured_rates(tasks, seconds), strict=True))
 
 
 def tile_of(device):

@@ -4,15 +4,16 @@ import importlib.metadata
 import math
 import platform
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scaling_lib.hardware import chips
-from scaling_lib.referee.devices import axis_kind, axis_sizes, make_mesh
+from scaling_lib.referee.devices import axis_kind, make_mesh, mesh_axes
 from scaling_lib.referee.fingerprint import is_spec, name_of, program_hash
 from scaling_lib.referee.hlo import collectives_in, flops_in
 from scaling_lib.referee.report import RECORDED, Memory, TpuReport, recorded_report
 from scaling_lib.units import ScalingError, UnknownAxis
+
+_JIT_OPTIONS = ("donate_argnums", "donate_argnames", "keep_unused", "inline", "compiler_options")
 
 
 class TopologyError(ScalingError):
@@ -41,6 +42,15 @@ def _generations():
 
 def parse_topology(name):
     """A topology's chips and devices.
+
+    Args:
+      name: generation and chips along each axis, such as "v5e:4x2"; "7x:2x2x1" and "tpu7x:2x2x1" are one.
+
+    Returns:
+      Topology: `.name` as libtpu writes it, `.chip` of the catalogue, `.n_chips`, `.n_devices`.
+
+    Raises:
+      TopologyError: a generation that the catalogue lacks, or no such shape.
 
     >>> parse_topology("v5e:4x2").n_devices, parse_topology("tpu7x:2x2x1").n_devices
     (8, 8)
@@ -102,7 +112,7 @@ def compile_for_tpu(
         replicated where it has none. Of a NamedSharding the spec is taken.
       out_shardings: PartitionSpec or a pytree of them; by default the compiler chooses.
       axis_type: "auto" or "explicit", for all axes.
-      jit_options: passed to jax.jit, such as donate_argnums.
+      jit_options: passed to jax.jit: donate_argnums, donate_argnames, keep_unused, inline or compiler_options.
 
     Returns:
       TpuReport. Where libtpu is absent, is not the one jax was released with, or does not know the topology, it is
@@ -110,7 +120,8 @@ def compile_for_tpu(
 
     Raises:
       TopologyError: the topology is misspelt, or the mesh does not fill it.
-      UnknownAxis, ScalingError: a sharding names an axis the mesh lacks, or does not divide its argument.
+      UnknownAxis, ScalingError: a sharding names an axis the mesh lacks, or does not divide its argument; an option
+        that is not among these.
       CannotCompile: the compiler cannot run here and nothing is recorded; the message says why, with versions.
 
     Assumes: the program reads nothing but its arguments: a recorded report is found by the source of the function
@@ -118,6 +129,7 @@ def compile_for_tpu(
     """
     place = parse_topology(topology)
     axis_kind(axis_type)
+    _check_options(jit_options)
     sizes = _axes(mesh, args, place)
     specs, out_shardings = _in_specs(args, in_shardings), _specs("out_shardings", out_shardings)
     _check_specs(args, specs, out_shardings, sizes)
@@ -137,6 +149,13 @@ def compile_for_tpu(
         memory=_memory(compiled), flops=flops_in(text), collectives=tuple(collectives_in(text, sizes)),
         versions=versions(), _text=compiled.as_text,
     )  # fmt: skip
+
+
+def _check_options(given):
+    for option in given:
+        if option not in _JIT_OPTIONS:
+            static = "; bind what is static with functools.partial" if option.startswith("static_") else ""
+            raise ScalingError(f"{option}: no option here; possible: {', '.join(_JIT_OPTIONS)}{static}")
 
 
 def _recorded(key, name, place, why):
@@ -161,10 +180,7 @@ def _axes(mesh, args, place):
         mesh = next((s.mesh for s in shardings if isinstance(s, jax.sharding.NamedSharding)), None)
         if mesh is None:
             raise TopologyError("mesh: give axis sizes such as {'X': 4, 'Y': 2}; the arguments carry no mesh")
-    mesh = mesh if isinstance(mesh, Mapping) else getattr(mesh, "shape", mesh)
-    if not isinstance(mesh, Mapping):
-        raise TopologyError(f"mesh: got {mesh!r}; give a jax mesh, or axis sizes such as {{'X': 4, 'Y': 2}}")
-    sizes = axis_sizes(mesh)
+    sizes = mesh_axes(mesh)
     if math.prod(sizes.values()) != place.n_devices:
         asked = " × ".join(f"{name}={size}" for name, size in sizes.items())
         raise TopologyError(

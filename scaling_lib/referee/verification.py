@@ -12,7 +12,7 @@ from scaling_lib.referee import sharded
 from scaling_lib.referee.choice import FAST_COMPILE, Choice, partitioner_choice
 from scaling_lib.referee.devices import N_CPU_DEVICES, make_mesh
 from scaling_lib.referee.hlo import Collective, collectives_in
-from scaling_lib.referee.rewrites import OnTpu, Wanted, difference, on_tpu, seen, wanted
+from scaling_lib.referee.rewrites import OnTpu, Wanted, difference, legal_plan, of_any_width, on_tpu, seen, wanted
 from scaling_lib.sharding import Plan
 from scaling_lib.units import ScalingError
 
@@ -86,7 +86,10 @@ def verify(plan, *, choice=True, topology=None):
       Verification: `.ok`, `.report`, and the parts.
 
     Raises:
-      ScalingError: not a plan, or its mesh has more chips than there are devices.
+      ScalingError: not a plan, or its mesh has more chips than there are devices; with a topology, as `on_tpu`.
+
+    Assumes: what holds of CPU devices' kinds, axes and elements holds of any; seconds are not looked at.
+    Source: what XLA compiles here; nothing is taken from the plan but its steps.
 
     >>> import scaling_lib as sl
     >>> mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), X=8)
@@ -99,9 +102,7 @@ def verify(plan, *, choice=True, topology=None):
       predicted and compiled: all-reduce over X: 2,048 elements
       jit by itself: the same collectives
     """
-    if not isinstance(plan, Plan):
-        raise ScalingError(f"plan: got {type(plan).__name__}; give what plan_matmul returns")
-    if plan.mesh.n_chips > N_CPU_DEVICES:
+    if legal_plan(plan).mesh.n_chips > N_CPU_DEVICES:
         raise ScalingError(
             f"plan: its mesh has {plan.mesh.n_chips:,} chips, and {N_CPU_DEVICES} devices stand in for chips here; "
             "plan the same product on a mesh of up to that many"
@@ -112,8 +113,8 @@ def verify(plan, *, choice=True, topology=None):
     if small is not plan:
         compiled = _compile(plan, mesh)
     found = tuple(collectives_in(compiled, mesh))
-    predicted = wanted(plan)
-    missing, surplus = difference(predicted, seen(found))
+    predicted = of_any_width(wanted(plan))
+    missing, surplus = difference(predicted, of_any_width(seen(found)))
     return Verification(
         plan, right, small.sizes, predicted, found, missing, surplus,
         partitioner_choice(plan) if choice else None, None if topology is None else on_tpu(plan, topology),
