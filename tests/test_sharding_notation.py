@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 import scaling_lib as sl
 from scaling_lib import referee
-from scaling_lib.sharding import NotationError, parse_product, parse_sharding
+from scaling_lib.sharding import NotationError, parse_sharding
 
 MESH = {"X": 4, "Y": 2, "Z": 3}
 SIZES = {"I": 24, "J": 48, "K": 72}
@@ -361,57 +361,3 @@ def test_padding_is_said():
     assert text.endswith("elements (6 B); the chips do not divide it evenly, so it is padded: I by 2.")
     assert parse_sharding("A[]").describe() == "A: a single number."
     assert parse_sharding("A[I_X]").describe(mesh={"X": 4}) == "A: I is cut over X. 4 blocks, each on 1 chip."
-
-
-@pytest.mark.parametrize(
-    ("text", "says", "at"),
-    [
-        ("A[I, J] * B[J, K]", "'->' and the product.*a product looks like A", 17),
-        ("A[I, J] -> C[I]", r"'\*' and the second array", 8),
-        ("A[I, J] * B[J, K] -> C[I, M]", "no operand has dimension M: possible are I, J, K", 26),
-        ("A[I, J] * A[J, K] -> C[I, K]", "two arrays are named A", 10),
-        ("A[I, J_X] * B[J, K] -> C[I_X, K_X]", "axis X shards both", 32),
-    ],
-)
-def test_a_product_that_cannot_be_is_refused_at_the_place(text, says, at):
-    with pytest.raises(NotationError, match=says) as caught:
-        parse_product(text)
-    assert caught.value.at == at
-
-
-@pytest.mark.parametrize(
-    ("arrays", "says", "at"),
-    [
-        (("A[I, J]", "A[J, K]", "C[I, K]"), "two arrays are named A", 0),
-        (("A[I, J]", "B[J, K]", "B[I, K]"), "two arrays are named B", 0),
-        (("A[I, J]", "B[J, K]", "C[I, Z]"), "no operand has dimension Z: possible are I, J, K", 5),
-    ],
-)
-def test_a_product_made_by_hand_is_checked_as_one_in_writing(arrays, says, at):
-    with pytest.raises(NotationError, match=says) as caught:
-        sl.Product(*map(parse_sharding, arrays))
-    assert caught.value.at == at
-
-
-def test_a_product_is_of_shardings():
-    a = parse_sharding("A[I]")
-    with pytest.raises(sl.ScalingError, match=r"b must be a Sharding, such as parse_sharding gives, got 'B\[I\]'"):
-        sl.Product(a, "B[I]", a)
-
-
-def test_einsum_has_a_letter_for_each_of_52_dimensions():
-    def product(n):
-        every = ", ".join(f"d{i}" for i in range(n))
-        return parse_product(f"A[{every}] * B[{every}] -> C[]")
-
-    assert len(set(product(52).einsum.split(",")[0])) == 52 and product(52).einsum.replace(",", "")[:104].isalpha()
-    with pytest.raises(sl.ScalingError, match="einsum has 52 letters, got 53 dimensions"):
-        _ = product(53).einsum
-
-
-def test_a_product_knows_what_it_sums_over():
-    p = parse_product("A[B, I, J_X, L] @ W[L, J_X, K] -> C[B, K, I]", MESH)
-    assert p.contracted == ("J", "L") and p.einsum == "abcd,dce->aeb"
-    assert str(p) == "A[B, I, J_X, L] * W[L, J_X, K] -> C[B, K, I]"
-    with pytest.raises(sl.UnknownAxis):
-        parse_product("A[I_Q] * B[I] -> C[]", MESH)
