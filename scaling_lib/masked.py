@@ -25,7 +25,7 @@ class Masked(np.ma.MaskedArray):
         mask = np.ma.getmaskarray(self)
         if codes is None or codes.shape != self.shape:
             codes = np.full(self.shape, Reason.OK, np.int8)
-        return np.where(mask & (codes == Reason.OK), np.int8(Reason.MASKED), np.where(mask, codes, Reason.OK))
+        return np.where(mask & (codes == Reason.OK), np.int8(Reason.MASKED), np.where(mask, codes, np.int8(Reason.OK)))
 
     def __getitem__(self, index):
         item = super().__getitem__(index)
@@ -64,9 +64,8 @@ def _hiding(name):
     return hiding
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "pow"):
-    for _side in ("", "r"):
-        setattr(Masked, f"__{_side}{_name}__", _hiding(f"__{_side}{_name}__"))
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "pow", "radd", "rsub", "rmul", "rtruediv", "rfloordiv"):
+    setattr(Masked, f"__{_name}__", _hiding(f"__{_name}__"))
 
 
 def masked_array(values, reason):
@@ -87,9 +86,9 @@ def _reason(x):
     return getattr(x, "reason", np.where(np.ma.getmaskarray(x), np.int8(Reason.MASKED), np.int8(Reason.OK)))
 
 
-def _concatenate(arrays, *args, **kwargs):
-    values = np.concatenate([np.ma.getdata(a) for a in arrays], *args, **kwargs)
-    return masked_array(values, np.concatenate([_reason(a) for a in arrays], *args, **kwargs))
+def _concatenate(arrays, axis=0, **kwargs):
+    values = np.concatenate([np.ma.getdata(a) for a in arrays], axis, **kwargs)
+    return masked_array(values, np.concatenate([_reason(a) for a in arrays], axis))
 
 
 def _broadcast_to(array, shape, subok=False):

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from exercise_specs import a_number, started_with
 
@@ -42,7 +43,7 @@ def test_a_ticket_that_was_not_copied_whole_is_refused(monkeypatch, spoil):
             call()
 
 
-@pytest.mark.parametrize("word", ["alice", "again", "practice 2", "20261130", "deadbeef", "seed"])
+@pytest.mark.parametrize("word", ["alice", "again", "practice 2", "20261130", "deadbeef", "seed", f"number {10**30}"])
 def test_any_other_word_draws_numbers_for_practice(word):
     assert inputs("ch01.q1", word) != inputs("ch01.q1")
 
@@ -61,7 +62,7 @@ def test_an_answer_right_for_the_books_numbers_is_told_so(monkeypatch, marked):
     assert not verdict.passed and verdict.hint.startswith("That is right for the book's numbers")
 
 
-@pytest.mark.parametrize("value", [3.5, 12, "b", "C[I_X, K]", True])
+@pytest.mark.parametrize("value", [3.5, 12, "b", "C[I_X, K]", True, np.int64(5), np.float32(2.5)])
 def test_an_earlier_questions_answer_can_be_used_but_answers_nothing(value):
     left = earlier(value)
     assert left == value and left * 2 == value * 2

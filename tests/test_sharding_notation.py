@@ -248,6 +248,8 @@ def test_axes_of_any_name_a_mesh_can_have_are_read():
     mesh = sl.Mesh(sl.TpuSlice("tpu-v5e", (2, 4)), tensor_parallel=4, _dp=2)
     s = sl.Sharding("W", ("D", "F"), (("_dp",), ("tensor_parallel",)))
     assert str(s) == "W[D_{_dp}, F_{tensor_parallel}]" and parse_sharding(str(s), mesh) == s
+    with pytest.raises(sl.ScalingError, match="'_' names no mesh axis"):
+        sl.Sharding("W", ("D",), (("_",),))  # would be written D__
     assert s.local_shape({"D": 8, "F": 8}, mesh) == (4, 2)
 
 

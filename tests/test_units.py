@@ -220,6 +220,10 @@ def test_joined_arrays_keep_their_masks_and_reasons():
         assert isinstance(joined, sl.Masked) and joined.mask.tolist() == [False, True, True, False]
         assert joined.reason.tolist() == [Reason.OK, Reason.ZERO, Reason.NOT_A_NUMBER, Reason.OK]
     assert np.concatenate([positive("b", [[1, 0]]), positive("b", [[2, 3]])], axis=1).tolist() == [[1, None, 2, 3]]
+    narrow = np.concatenate([a, b], dtype=np.float32)
+    assert narrow.dtype == np.float32 and narrow.reason.dtype == np.int8
+    into = np.concatenate([a, b], out=np.zeros(4))
+    assert into.tolist() == [1, None, None, 4]
 
 
 GIVEN = [1.0, -1.0, 3.0]

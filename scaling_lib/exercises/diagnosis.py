@@ -174,5 +174,7 @@ def by_ratio(
     >>> by_ratio(17.0, 2.0, {})
     ''
     """
+    if expected == 0:
+        return ""
     told = ratios(values, chapter, unit, expected if is_count else None)
     return next((t.says for t in told if abs(value / expected - t.ratio) <= t.rtol * t.ratio), "")

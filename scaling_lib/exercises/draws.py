@@ -66,7 +66,7 @@ def is_spoilt_ticket(text: str) -> bool:
     >>> [is_spoilt_ticket(t) for t in ("seed:298d", "298db6921c5f5ed757c6745fbadf16d4935b", "alice", "again")]
     [True, True, False, False]
     """
-    looks_like_one = re.search(f"^{TICKET}|[0-9a-f]{{20}}", text.strip().casefold())
+    looks_like_one = re.fullmatch(f"{TICKET}.*|[0-9a-f]{{20,36}}", text.strip().casefold())
     return bool(looks_like_one) and text != _with_check_digits(text.removeprefix(TICKET)[:_SEED])
 
 

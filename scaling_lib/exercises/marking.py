@@ -7,6 +7,8 @@ import sys
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from scaling_lib.exercises.draws import TICKET, is_spoilt_ticket
 from scaling_lib.units import ScalingError
 
@@ -54,11 +56,14 @@ _EARLIER = {kind: type("Earlier", (Earlier, kind), {}) for kind in (str, int, fl
 def earlier(value: Any) -> Any:
     """What a question's name holds when the grader comes to its answer cell: no answer to this question yet.
 
-    A number or text can still be calculated with, as at home; a function, which has a name of its own, stays.
+    A number (numpy's too) or text can still be calculated with, as at home; a function, which has a name of its own,
+    stays. Anything else is gone.
 
     >>> earlier(2.5) * 2, isinstance(earlier(2.5), Earlier), earlier([1])
     (5.0, True, Ellipsis)
     """
+    if isinstance(value, np.generic):
+        value = value.item()
     kind = next((kind for kind in _EARLIER if isinstance(value, kind)), None)
     return _EARLIER[kind](value) if kind else value if callable(value) else ...
 
