@@ -22,7 +22,7 @@ def test_a_choice_takes_its_text_or_its_letter():
     whole = "all-gather B over X, multiply"
     for text in (f"c: {whole}.", f"c) {whole}", f"(c) {whole}", f"C. {whole}", f"`{whole}`", f"{whole}."):
         assert check("ch03.q8", text).passed, text
-    assert check("ch03.q12", "b: `W[D, F_XY]` and `U[F_XY, D]`").passed
+    assert check("ch03.q12", "b: `W[D, F_XY]` and `R[F_XY, D]`").passed
     for text in (f"a: {whole}", f"e) {whole}", "cc", "c all", f"c) {whole} C"):
         assert "none of the choices" in check("ch03.q8", text).message, text
     assert check("ch01.g1", "b").hint == check("ch01.g1", "half").hint != ""

@@ -8,26 +8,26 @@ Q12 = Exercise(
     kind="choice",
     points=3,
     choices=(
-        "W[D_XY, F] and U[F, D_XY]",
-        "W[D, F_XY] and U[F_XY, D]",
-        "W[D, F_X] and U[F_X, D], copies along Y",
-        "W[D, F_XY] and U[F, D_XY]",
+        "W[D_XY, F] and R[F, D_XY]",
+        "W[D, F_XY] and R[F_XY, D]",
+        "W[D, F_X] and R[F_X, D], copies along Y",
+        "W[D, F_XY] and R[F, D_XY]",
     ),
-    expected="W[D, F_XY] and U[F_XY, D]",
+    expected="W[D, F_XY] and R[F_XY, D]",
     mistakes=(
         Mistake(
-            "W[D_XY, F] and U[F, D_XY]",
+            "W[D_XY, F] and R[F, D_XY]",
             "The first product leaves partial sums of the wide array [B, F], four times as large as [B, D].",
         ),
-        Mistake("W[D, F_X] and U[F_X, D], copies along Y", "Each chip would hold half of 1.07 GB: it does not fit."),
+        Mistake("W[D, F_X] and R[F_X, D], copies along Y", "Each chip would hold half of 1.07 GB: it does not fit."),
         Mistake(
-            "W[D, F_XY] and U[F, D_XY]", "The wide array [B, F] comes out cut over F, and would have to be gathered."
+            "W[D, F_XY] and R[F, D_XY]", "The wide array [B, F] comes out cut over F, and would have to be gathered."
         ),
     ),
     hints=(
         "Both must be cut four ways to fit. Which dimension?",
         "Between the two products stands the wide array [B, F]: best if it never moves.",
-        "H[B, F_XY] meets V with the same subscript on F: case 3, and only [B, D] is reduced.",
+        "H[B, F_XY] meets R with the same subscript on F: case 3, and only [B, D] is reduced.",
     ),
     source="each weight 537 MB; 300 MB a chip; F = 4D",
     solution="Cut F in both: H[B, F_XY] stays where it is, the second product is case 3, and only [B, D] is reduced.",
