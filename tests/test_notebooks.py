@@ -254,10 +254,10 @@ def test_no_label_is_defined_in_two_pages(made):
     assert any(source(c) == "# Solutions: rooflines" for c in read(made, "solutions")["cells"])
 
 
-def test_a_chapter_takes_at_most_five_seconds(root):
-    start = time.monotonic()
+def test_a_chapter_takes_at_most_five_seconds_of_a_core(root):
+    start = time.process_time()  # not of the wall's clock: the machine may be busy
     build(root)
-    assert time.monotonic() - start <= 5
+    assert time.process_time() - start <= 5
 
 
 # ---------------------------------------------------------------------------- what is refused

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from patience import WAIT_MS
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -78,8 +79,9 @@ def browser():
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         _missing("Chromium is not on the PATH")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=WAIT_MS)
     flags = FLAGS + (["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else [])
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=flags)
@@ -121,6 +123,7 @@ class Visit:
 
 def _start(browser, base_url: str, **options) -> Visit:
     context = browser.new_context(**{"viewport": WIDE, **options})
+    context.set_default_timeout(WAIT_MS)
     visit = Visit(context.new_page(), base_url)
     context.route("**/*", visit.guard)
     visit.page.on("console", lambda m: visit.errors.append(m.text) if m.type == "error" else None)

@@ -1,6 +1,7 @@
 """Animations play, pause, step by hand, keep still for those who want no motion, and stand in print."""
 
 import pytest
+from patience import HELD_AT_S, WAIT_MS
 
 from scaling_lib import plotting
 from scaling_lib.plotting import animations
@@ -22,10 +23,11 @@ def show(browser, film):
 
     def opened(**media):
         context = browser.new_context(viewport={"width": 360, "height": 800}, **media)
+        context.set_default_timeout(WAIT_MS)
         contexts.append(context)
         page = context.new_page()
         page.clock.install(time=0)
-        page.clock.pause_at(1)
+        page.clock.pause_at(HELD_AT_S)
         page.set_content(f'<!doctype html><html lang="en"><body>{film._repr_html_()}</body></html>')
         if media.get("java_script_enabled", True):
             page.evaluate(SEEN)

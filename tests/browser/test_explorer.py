@@ -5,6 +5,7 @@ import statistics
 
 import explorer_pages
 import pytest
+from patience import HELD_AT_S
 from playwright.sync_api import expect
 
 from scaling_lib.widgets import ch01
@@ -139,7 +140,7 @@ def test_words_wait_until_the_slider_rests(open_page, explorer):
     page.clock.install(time=0)  # before the page takes its timers
     visit.goto("alone.html")
     first = announced(page)
-    page.clock.pause_at(60)  # seconds; from now on only the test moves it
+    page.clock.pause_at(HELD_AT_S)  # from now on only the test moves it
     assert page.locator(".sl-say").get_attribute("aria-live") == "polite"
     page.evaluate(
         """() => { window.said = [];
