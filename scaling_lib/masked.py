@@ -18,29 +18,32 @@ class Masked(np.ma.MaskedArray):
     ['ok', 'zero', 'not a number']
     """
 
+    _codes = None  # numpy's attributes for such things follow an array even where its entries change their places
+
     @property
     def reason(self):
         """Reason codes, int8, of this array's shape; MASKED where an operation of numpy lost the reason."""
-        codes = self._optinfo.get("reason")
-        mask = np.ma.getmaskarray(self)
-        if codes is None or codes.shape != self.shape:
-            codes = np.full(self.shape, Reason.OK, np.int8)
-        return np.where(mask & (codes == Reason.OK), np.int8(Reason.MASKED), np.where(mask, codes, np.int8(Reason.OK)))
+        codes = np.zeros(self.shape, np.int8) if self._codes is None else self._codes
+        lost = np.where(codes == Reason.OK, np.int8(Reason.MASKED), codes)
+        return np.where(np.ma.getmaskarray(self), lost, np.int8(Reason.OK))
 
-    def __getitem__(self, index):
-        item = super().__getitem__(index)
-        if isinstance(item, Masked):
-            item._optinfo = {"reason": self.reason[index]}
-        return item
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        result = super().__array_wrap__(array, context, return_scalar)
+        return result if context is None else _kept(result, *map(_reason, context[1][: context[0].nin]))
 
     def __array_function__(self, function, types, args, kwargs):
         keeps = _KEEPS_REASONS.get(function)
         return keeps(*args, **kwargs) if keeps else super().__array_function__(function, types, args, kwargs)
 
-    def transpose(self, *axes):
-        turned = super().transpose(*axes)
-        turned._optinfo = {"reason": self.reason.transpose(*axes)}
-        return turned
+    def __getitem__(self, index):
+        item = super().__getitem__(index)
+        return item._because(self.reason[index]) if isinstance(item, Masked) else item
+
+    def __setitem__(self, index, value):
+        codes = self.reason
+        codes[index] = _reason(value)
+        super().__setitem__(index, value)
+        self._because(codes)
 
     @property
     def T(self):
@@ -49,23 +52,52 @@ class Masked(np.ma.MaskedArray):
     def __repr__(self):
         return f"Masked({', '.join(str(self).split())})" if self.ndim == 1 else f"Masked({self})"
 
+    def _because(self, codes):
+        self._codes = codes
+        return self
 
-def _hiding(name):
-    """An operator of numpy.ma that leaves NaN under the mask; numpy's own leaves one of the operands there."""
+
+def _kept(result, *reasons):
+    """An operation's result with the reasons of its operands, and NaN under its mask, where numpy leaves anything."""
+    if not isinstance(result, Masked):
+        return result
+    if result.dtype.kind == "f":
+        np.copyto(result.data, np.nan, where=np.ma.getmaskarray(result))
+    codes = np.zeros(result.shape, np.int8)
+    for given in reasons:
+        codes = np.where(codes == Reason.OK, given, codes)
+    return result._because(codes)
+
+
+def _keeping(name):
+    """An operator of numpy.ma as `_kept` wants it."""
     operator = getattr(np.ma.MaskedArray, name)
 
     @functools.wraps(operator)
-    def hiding(self, other):
+    def keeping(self, other):
+        reasons = self.reason, _reason(other)  # read before: an operator in place changes them
         result = operator(self, other)
-        if isinstance(result, Masked) and result.dtype.kind == "f":
-            np.copyto(result.data, np.nan, where=result.mask)
-        return result
+        return _kept(result.view(Masked) if type(result) is np.ma.MaskedArray else result, *reasons)
 
-    return hiding
+    return keeping
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "pow", "radd", "rsub", "rmul", "rtruediv", "rfloordiv"):
-    setattr(Masked, f"__{_name}__", _hiding(f"__{_name}__"))
+def _moving(name):
+    """A method that only moves entries, and so their reasons with them."""
+    method = getattr(np.ma.MaskedArray, name)
+
+    @functools.wraps(method)
+    def moving(self, *args, **kwargs):
+        return method(self, *args, **kwargs)._because(getattr(self.reason, name)(*args, **kwargs))
+
+    return moving
+
+
+_OPERATORS = "add sub mul truediv floordiv pow".split()
+for _name in [*_OPERATORS, *(p + o for o in _OPERATORS for p in "ri"), *"eq ne lt le gt ge".split()]:
+    setattr(Masked, f"__{_name}__", _keeping(f"__{_name}__"))
+for _name in "copy flatten ravel repeat reshape squeeze swapaxes transpose".split():
+    setattr(Masked, _name, _moving(_name))
 
 
 def masked_array(values, reason):
@@ -78,8 +110,7 @@ def masked_array(values, reason):
     hidden = {"f": np.nan, "U": ""}.get(np.asarray(values).dtype.kind)
     shown = np.broadcast_to(values, shape) if hidden is None else np.where(codes == Reason.OK, values, hidden)
     result = np.ma.array(shown, mask=codes != Reason.OK, copy=hidden is None).view(Masked)
-    result._optinfo = {"reason": codes}
-    return result
+    return result._because(codes)
 
 
 def _reason(x):

@@ -3,6 +3,7 @@
 import decimal
 import fractions
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -211,7 +212,8 @@ def test_a_part_of_a_masked_array_keeps_its_reasons():
     assert x[1].reason.tolist() == [Reason.NEGATIVE, Reason.OK]
     assert (2 * x).reason.tolist() == x.reason.tolist()
     assert x.T.reason.tolist() == np.transpose(x).reason.tolist() == x.reason.T.tolist()
-    assert x.reshape(4).reason.tolist() == [Reason.OK, Reason.MASKED, Reason.MASKED, Reason.OK]  # the reasons are lost
+    assert x.reshape(4).reason.tolist() == [Reason.OK, Reason.ZERO, Reason.NEGATIVE, Reason.OK]
+    assert x.take([0, 2, 1, 3]).reason.tolist() == [Reason.OK, Reason.MASKED, Reason.MASKED, Reason.OK]  # lost
 
 
 def test_joined_arrays_keep_their_masks_and_reasons():
@@ -247,6 +249,12 @@ MADE = {  # what the formula makes of an entry that is not there must never show
     "double": (lambda v: np.asarray(2 * v), [2, math.nan, 6]),
     "inverse": (lambda v: np.asarray(6 / v), [6, math.nan, 2]),
     "difference": (lambda v: np.asarray(np.ones(3) - v), [0, math.nan, -2]),
+    "root": (lambda v: np.asarray(np.sqrt(v)), [1, math.nan, math.sqrt(3)]),
+    "power of two": (lambda v: np.asarray(2**v), [2, math.nan, 8]),
+    "zero below": (lambda v: np.asarray(v / 0), [math.nan] * 3),
+    "halved in place": (lambda v: np.asarray(operator.itruediv(v, 2)), [0.5, math.nan, 1.5]),
+    "zero below in place": (lambda v: np.asarray(operator.itruediv(v, 0)), [math.nan] * 3),
+    "squared in place": (lambda v: np.asarray(operator.ipow(v, 2)), [1, math.nan, 9]),
     "sum of two": (lambda v: np.asarray(v + v[::-1]), [4, math.nan, 4]),
     "sum with one": (lambda v: np.asarray(v + positive("b", [1.0, 1.0, -1.0])), [2, math.nan, math.nan]),
 }
@@ -273,6 +281,49 @@ def test_what_numpy_moves_keeps_its_reasons():
         np.broadcast_to(x, (2, 3)).reason.tolist() == np.meshgrid(x, [1, 2])[0].reason.tolist() == [[ok, zero, nan]] * 2
     )
     assert np.select([x > 9], [1.0], x).reason.tolist() == [ok, zero, nan]
+
+
+ORDERS = {  # what a function does to the places 0 to 3
+    "roll": (lambda v: np.roll(v, 1), [3, 0, 1, 2]),
+    "flip": (np.flip, [3, 2, 1, 0]),
+    "sort": (np.sort, [0, 3, 1, 2]),
+    "repeat": (lambda v: np.repeat(v, 2), [0, 0, 1, 1, 2, 2, 3, 3]),
+    "turn": (lambda v: v.reshape(2, 2).T.ravel(), [0, 2, 1, 3]),
+    "swap": (lambda v: v.reshape(2, 2).swapaxes(0, 1).flatten(), [0, 2, 1, 3]),
+    "take": (lambda v: np.take(v, [0, 2, 1, 3]), [0, 2, 1, 3]),
+    "compress": (lambda v: np.compress([False, True, True, True], v), [1, 2, 3]),
+    "diagonal": (lambda v: np.diagonal(v.reshape(2, 2)), [0, 3]),
+    "copy": (lambda v: v.copy(), [0, 1, 2, 3]),
+    "root": (np.sqrt, [0, 1, 2, 3]),
+    "twice": (lambda v: 2 ** (2 * v), [0, 1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_a_reason_goes_with_its_entry_or_is_lost_but_never_goes_to_another(name):
+    call, places = ORDERS[name]
+    x = positive("b", [4.0, 0.0, math.nan, 9.0])
+    moved = call(x)
+    expected = x.reason[places]
+    assert np.ma.getmaskarray(moved).tolist() == (expected != Reason.OK).tolist()
+    got = moved.reason
+    assert got.tolist() == expected.tolist() or set(got[expected != Reason.OK]) == {Reason.MASKED}
+
+
+def test_an_entry_that_is_set_brings_its_reason():
+    x = positive("b", [4.0, 0.0, math.nan, 9.0])
+    x[0], x[1], x[3] = np.ma.masked, 5.0, x[2:3][0]
+    assert x.reason.tolist() == [Reason.MASKED, Reason.OK, Reason.NOT_A_NUMBER, Reason.MASKED]
+    x[:2] = positive("b", [-1.0, 2.0])
+    assert x.reason.tolist() == [Reason.NEGATIVE, Reason.OK, Reason.NOT_A_NUMBER, Reason.MASKED]
+
+
+def test_reasons_of_both_operands_meet():
+    a, b = positive("b", [4.0, 0.0, 2.0]), positive("b", [math.nan, -1.0, 2.0])
+    for both in (a + b, np.maximum(a, b), a > b):
+        assert both.reason.tolist() == [Reason.NOT_A_NUMBER, Reason.ZERO, Reason.OK]
+    a += b
+    assert a.reason.tolist() == [Reason.NOT_A_NUMBER, Reason.ZERO, Reason.OK]
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True) | LEGAL, min_size=1))
