@@ -152,3 +152,16 @@ ENTRY %main (x: f32[8]) -> f32[4] {{
 )
 def test_parts_are_those_of_a_reduce_scatter_only_if_they_differ_within_the_group(groups, kept, is_one):
     assert kept_parts(REDUCED.format(groups=groups, kept=kept)) == [is_one]
+
+
+def test_integers_that_are_added_up_in_words_are_kept_in_part_all_the_same():
+    words = "  %r = u32[8]{0} all-reduce(%w), replica_groups={{0,2},{1,3}}, to_apply=%add"
+    text = REDUCED.format(groups="{{0,2},{1,3}}", kept=16)
+    text = text.replace(
+        text.splitlines()[4], f"  %w = u32[8]{{0}} bitcast(%x)\n{words}\n  %n = s8[32]{{0}} bitcast(%r)"
+    )
+    text = text.replace("(%r, %start)", "(%n, %start)").replace("f32[8]", "s8[32]").replace("f32[16]", "s8[16]")
+    table = "  %c = (s32[4]{0}, s32[4]{0}, u32[]) copy-start(%table)\n  %near = s32[4]{0} copy-done(%c)\n"
+    text = text.replace("  %i = u32", table + "  %i = u32").replace("(%table, %i)", "(%near, %i)")  # fetched before
+    assert kept_parts(text) == [True]
+    assert kept_parts(text.replace("s8[16]", "s8[20]").replace("sizes={16}", "sizes={20}")) == [False]

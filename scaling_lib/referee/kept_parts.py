@@ -1,7 +1,6 @@
 """Reduce-scatters that are written as an all-reduce of which each device keeps its own part, found in HLO."""
 
 import functools
-import math
 import operator
 import re
 
@@ -11,7 +10,7 @@ from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_operations import REARRANGES
 
 _SAME_ELEMENTS = (*REARRANGES, "all-reduce-done")
-_KEEPS_APART = (*_SAME_ELEMENTS, "clamp", "multiply", "add", "broadcast")  # of different indices
+_KEEPS_APART = (*_SAME_ELEMENTS, "copy-start", "copy-done", "clamp", "multiply", "add", "broadcast")  # of indices
 
 
 @complete
@@ -52,7 +51,7 @@ def _keeps_parts(module, visit):
     slices = _slices(module, visit.computation, ins.name, ())
     if not slices or any(tables is None for _, tables in slices):
         return False
-    whole = math.prod(ins.arrays[0].dims)
+    whole = ins.arrays[0].bytes  # the array may be of words that hold several integers each
     return all(
         kept * len(group) <= whole and len({tuple(table[i] for table in tables) for i in group}) == len(group)
         for kept, tables in slices
@@ -61,11 +60,11 @@ def _keeps_parts(module, visit):
 
 
 def _slices(module, inside, name, callers):
-    """(elements, tables of where they start) of the slices that are taken of a value; None if it is used otherwise."""
+    """(bytes, tables of where they start) of the slices that are taken of a value; None if it is used otherwise."""
     found = []
     for user in (i for i in inside.instructions.values() if name in i.operands):
         if user.opcode == "dynamic-slice" and user.operands[0] == name:
-            found.append((user.arrays[0].elements, _tables(module, inside, user.operands[1:], callers)))
+            found.append((user.arrays[0].bytes, _tables(module, inside, user.operands[1:], callers)))
             continue
         if user.opcode in _SAME_ELEMENTS:
             more = _slices(module, inside, user.name, callers)
