@@ -93,10 +93,11 @@ def _moving(name):
     return moving
 
 
-_OPERATORS = "add sub mul truediv floordiv pow".split()
-for _name in [*_OPERATORS, *(p + o for o in _OPERATORS for p in "ri"), *"eq ne lt le gt ge".split()]:
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "pow")
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+for _name in (*_OPERATORS, *(side + name for name in _OPERATORS for side in "ri"), *_COMPARISONS):
     setattr(Masked, f"__{_name}__", _keeping(f"__{_name}__"))
-for _name in "copy flatten ravel repeat reshape squeeze swapaxes transpose".split():
+for _name in ("copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"):
     setattr(Masked, _name, _moving(_name))
 
 
