@@ -10,6 +10,8 @@ from scaling_lib.units import Reason
 class Masked(np.ma.MaskedArray):
     """A masked array that knows why: `.reason` holds one `Reason` code per entry, 0 where legal.
 
+    It is an answer, so its entries cannot be set. Those of a copy can, which has the mask without the reasons.
+
     >>> from scaling_lib.units import positive
     >>> x = positive("batch", [8, 0, float("nan")])
     >>> x
@@ -23,9 +25,18 @@ class Masked(np.ma.MaskedArray):
     @property
     def reason(self):
         """Reason codes, int8, of this array's shape; MASKED where an operation of numpy lost the reason."""
-        codes = np.zeros(self.shape, np.int8) if self._codes is None else self._codes
-        lost = np.where(codes == Reason.OK, np.int8(Reason.MASKED), codes)
-        return np.where(np.ma.getmaskarray(self), lost, np.int8(Reason.OK))
+        codes = self._codes.reshape(self.shape) if self._is_sealed else np.zeros(self.shape, np.int8)
+        known = np.where(codes == Reason.OK, np.int8(Reason.MASKED), codes)
+        return np.where(np.ma.getmaskarray(self), known, np.int8(Reason.OK))
+
+    @property
+    def _is_sealed(self):
+        return self._codes is not None and not self.flags.writeable
+
+    def _sealed(self, codes):
+        self._codes = codes
+        self.flags.writeable = False
+        return self
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         result = super().__array_wrap__(array, context, return_scalar)
@@ -37,36 +48,30 @@ class Masked(np.ma.MaskedArray):
 
     def __getitem__(self, index):
         item = super().__getitem__(index)
-        return item._because(self.reason[index]) if isinstance(item, Masked) else item
+        return item._sealed(self.reason[index]) if self._is_sealed and isinstance(item, Masked) else item
 
-    def __setitem__(self, index, value):
-        codes = self.reason
-        codes[index] = _reason(value)
-        super().__setitem__(index, value)
-        self._because(codes)
-
-    @property
-    def T(self):
-        return self.transpose()
+    def astype(self, *args, **kwargs):
+        result = super().astype(*args, **kwargs)
+        return result._sealed(self.reason) if self._is_sealed and isinstance(result, Masked) else result
 
     def __repr__(self):
-        return f"Masked({', '.join(str(self).split())})" if self.ndim == 1 else f"Masked({self})"
-
-    def _because(self, codes):
-        self._codes = codes
-        return self
+        if self.ndim != 1 or self.size > np.get_printoptions()["threshold"]:
+            return f"Masked({self})"
+        entries = zip(self.data.tolist(), np.ma.getmaskarray(self), strict=True)
+        shown = ("--" if hidden else repr(x) for x, hidden in entries)
+        return f"Masked([{', '.join(shown)}])"
 
 
 def _kept(result, *reasons):
     """An operation's result with the reasons of its operands, and NaN under its mask, where numpy leaves anything."""
     if not isinstance(result, Masked):
         return result
-    if result.dtype.kind == "f":
+    if result.flags.writeable and result.dtype.kind in "fc":
         np.copyto(result.data, np.nan, where=np.ma.getmaskarray(result))
     codes = np.zeros(result.shape, np.int8)
     for given in reasons:
         codes = np.where(codes == Reason.OK, given, codes)
-    return result._because(codes)
+    return result._sealed(codes)
 
 
 def _keeping(name):
@@ -75,29 +80,45 @@ def _keeping(name):
 
     @functools.wraps(operator)
     def keeping(self, other):
-        reasons = self.reason, _reason(other)  # read before: an operator in place changes them
         result = operator(self, other)
-        return _kept(result.view(Masked) if type(result) is np.ma.MaskedArray else result, *reasons)
+        result = result.view(Masked) if type(result) is np.ma.MaskedArray else result
+        return _kept(result, self.reason, _reason(other))
 
     return keeping
 
 
+def _reducing(name):
+    """A method that makes one entry of several, with whatever reasons."""
+    method = getattr(np.ma.MaskedArray, name)
+    return functools.wraps(method)(lambda *args, **kwargs: _kept(method(*args, **kwargs)))
+
+
 def _moving(name):
-    """A method that only moves entries, and so their reasons with them."""
+    """A method that only moves entries: the reasons go with them, from places in memory like the entries' own."""
     method = getattr(np.ma.MaskedArray, name)
 
     @functools.wraps(method)
     def moving(self, *args, **kwargs):
-        return method(self, *args, **kwargs)._because(getattr(self.reason, name)(*args, **kwargs))
+        moved = method(self, *args, **kwargs)
+        if not self._is_sealed:
+            return moved
+        codes = np.empty_like(self.data, np.int8)
+        codes[...] = self.reason
+        return moved._sealed(method(np.ma.array(codes), *args, **kwargs).data)
 
     return moving
 
 
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "pow")
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-for _name in (*_OPERATORS, *(side + name for name in _OPERATORS for side in "ri"), *_COMPARISONS):
+for _name in _OPERATORS:
+    for _side in ("", "r"):
+        setattr(Masked, f"__{_side}{_name}__", _keeping(f"__{_side}{_name}__"))
+    setattr(Masked, f"__i{_name}__", _keeping(f"__{_name}__"))  # a new array, as of a tuple
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Masked, f"__{_name}__", _keeping(f"__{_name}__"))
-for _name in ("copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"):
+for _name in ("sum", "prod", "max", "min", "mean", "std", "var", "cumsum", "cumprod", "dot"):
+    setattr(Masked, _name, _reducing(_name))
+for _name in ("flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"):
     setattr(Masked, _name, _moving(_name))
 
 
@@ -111,11 +132,11 @@ def masked_array(values, reason):
     hidden = {"f": np.nan, "U": ""}.get(np.asarray(values).dtype.kind)
     shown = np.broadcast_to(values, shape) if hidden is None else np.where(codes == Reason.OK, values, hidden)
     result = np.ma.array(shown, mask=codes != Reason.OK, copy=hidden is None).view(Masked)
-    return result._because(codes)
+    return result._sealed(codes)
 
 
 def _reason(x):
-    return getattr(x, "reason", np.where(np.ma.getmaskarray(x), np.int8(Reason.MASKED), np.int8(Reason.OK)))
+    return x.reason if isinstance(x, Masked) else np.where(np.ma.getmaskarray(x), np.int8(Reason.MASKED), np.int8(0))
 
 
 def _concatenate(arrays, axis=0, **kwargs):
@@ -138,12 +159,12 @@ def _where(condition, *choices):
     return _select([np.asanyarray(condition).astype(bool)], choices[:1], choices[1])
 
 
-def _select(conditions, choices, default=0):
+def _select(condlist, choicelist, default=0):
     """Masked where a condition is, or what it chooses."""
-    plain = [np.ma.getdata(c) for c in conditions]
-    values = np.select(plain, [np.ma.getdata(c) for c in choices], np.ma.getdata(default))
-    reason = np.select(plain, [_reason(c) for c in choices], _reason(default))
-    for condition in map(_reason, conditions):
+    plain = [np.ma.getdata(c) for c in condlist]
+    values = np.select(plain, [np.ma.getdata(c) for c in choicelist], np.ma.getdata(default))
+    reason = np.select(plain, [_reason(c) for c in choicelist], _reason(default))
+    for condition in map(_reason, condlist):
         reason = np.where(condition != Reason.OK, condition, reason)
     return masked_array(values, reason.astype(np.int8))
 
