@@ -43,8 +43,12 @@ class Masked(np.ma.MaskedArray):
         return result if context is None else _kept(result, *map(_reason, context[1][: context[0].nin]))
 
     def __array_function__(self, function, types, args, kwargs):
-        keeps = _KEEPS_REASONS.get(function)
-        return keeps(*args, **kwargs) if keeps else super().__array_function__(function, types, args, kwargs)
+        if function in _INSTEAD:
+            return _INSTEAD[function](*args, **kwargs)
+        if function in _MOVE_ONLY:
+            return super().__array_function__(function, types, args, kwargs)
+        result = function(*_forgetful(args), **_forgetful(kwargs))
+        return type(result)(map(_kept, result)) if type(result) in (list, tuple) else _kept(result)
 
     def __getitem__(self, index):
         item = super().__getitem__(index)
@@ -64,14 +68,24 @@ class Masked(np.ma.MaskedArray):
 
 def _kept(result, *reasons):
     """An operation's result with the reasons of its operands, and NaN under its mask, where numpy leaves anything."""
-    if not isinstance(result, Masked):
+    if not isinstance(result, np.ma.MaskedArray) or result is np.ma.masked:
         return result
+    result = result.view(Masked)
     if result.flags.writeable and result.dtype.kind in "fc":
         np.copyto(result.data, np.nan, where=np.ma.getmaskarray(result))
     codes = np.zeros(result.shape, np.int8)
     for given in reasons:
         codes = np.where(codes == Reason.OK, given, codes)
-    return result._sealed(codes)
+    return result._sealed(codes) if reasons else result
+
+
+def _forgetful(x):
+    """A copy for numpy to do with as it likes: masked arrays without reasons, in whatever they stand."""
+    if isinstance(x, dict):
+        return {name: _forgetful(value) for name, value in x.items()}
+    if type(x) in (list, tuple):
+        return type(x)(map(_forgetful, x))
+    return np.ma.array(x, copy=True, subok=False) if isinstance(x, Masked) else x
 
 
 def _keeping(name):
@@ -80,9 +94,7 @@ def _keeping(name):
 
     @functools.wraps(operator)
     def keeping(self, other):
-        result = operator(self, other)
-        result = result.view(Masked) if type(result) is np.ma.MaskedArray else result
-        return _kept(result, self.reason, _reason(other))
+        return _kept(operator(self, other), self.reason, _reason(other))
 
     return keeping
 
@@ -169,7 +181,11 @@ def _select(condlist, choicelist, default=0):
     return masked_array(values, reason.astype(np.int8))
 
 
-_KEEPS_REASONS = {  # instead of numpy's own, which drop the mask
+_INSTEAD = {  # of numpy's own, which drop the mask or the reasons
     np.concatenate: _concatenate, np.broadcast_to: _broadcast_to, np.meshgrid: _meshgrid, np.where: _where,
     np.select: _select,
+}  # fmt: skip
+_MOVE_ONLY = {  # by the methods and functions above
+    np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.atleast_1d,
+    np.flip, np.repeat, np.stack, np.hstack, np.vstack, np.column_stack, np.ndim, np.shape, np.size,
 }  # fmt: skip

@@ -233,7 +233,7 @@ def sealed(reason, value):
 
 def _checked(name, x, least, possible):
     possible = f"{possible} up to {LARGEST:g}"
-    if isinstance(x, numbers.Real) and not isinstance(x, bool | np.bool_):
+    if isinstance(x, numbers.Real) and not isinstance(x, bool | np.bool_ | np.timedelta64):
         return _checked_scalar(name, x, least, possible)
     array = _as_array(x)
     if array is None or array.dtype.kind not in "iuf":

@@ -180,6 +180,18 @@ def test_choosing_by_name_and_by_a_condition_with_reasons():
     assert x.astype(np.float32).reason.tolist() == x.reason.tolist()
 
 
+@pytest.mark.parametrize("call", [np.unique, np.sort, np.cumsum, np.ma.median, lambda v: np.linspace(v, 9, 3)])
+def test_numpy_works_on_it_as_on_a_masked_array_of_its_own(call):
+    x, own = positive("b", [3.0, -1.0, 5.0, 4.0]), np.ma.array([3.0, math.nan, 5.0, 4.0], mask=[0, 1, 0, 0])
+    np.testing.assert_equal(np.ma.filled(call(x), -7), np.ma.filled(call(own), -7))
+    assert x.reason.tolist() == [Reason.OK, Reason.NEGATIVE, Reason.OK, Reason.OK]
+
+
+def test_several_results_at_once_stay_masked():
+    x = positive("b", [3.0, -1.0])
+    assert all(isinstance(part, sl.Masked) for part in (*np.split(x, 2), *np.atleast_1d(x, x), np.hstack([x, x])))
+
+
 def test_what_is_no_reason_is_not_taken_for_one():
     x = positive("b", [1.0, -2.0])
     differs = x == UnicodeDecodeError("utf8", b"x", 0, 1, "bad")

@@ -116,7 +116,7 @@ START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather
         (GATHER, "replica_groups=[4,2]<=[8], ", "", "all-gather without replica_groups="),
         (GATHER, "[4,2]<=[8]", "", "replica groups '' are in no form"),
         (GATHER, "[4,2]<=[8]", "[2,4]<=[8]", "does not fit groups"),
-        (GATHER, "[4,2]<=[8]", "{{0,1},{2,3,4}}", "does not fit groups"),
+        (GATHER, "[4,2]<=[8]", "{{0,1},{2,3,4},{5,6,7}}", "does not fit groups"),
         (GATHER, "f32[16,4]", "f32[8,8]", "does not fit groups"),
         (GATHER, "f32[16,4]", "bf16[16,4]", "does not fit groups"),
         (GATHER, ", dimensions={0}", "", "without dimensions="),
@@ -127,17 +127,19 @@ START = GATHER.replace("f32[16", "(f32[8,4]{1,0}, f32[16").replace("} all-gather
         (GATHER, "(%x)", "()", "all-gather of nothing"),
         (START, "f32[16,4]", "f32[32,4]", "does not fit groups"),
         (SCATTER, "f32[2,4]", "f32[4,4]", "does not fit groups"),
-        (SCATTER, "[2,4]<=[8]", "{{0,1,2},{3,4,5}}", "does not fit groups"),  # 8 rows in 3 parts
+        (SCATTER, "[2,4]<=[8]", "{{0,1,2},{3,4,5},{6,7}}", "does not fit groups"),  # 8 rows in 3 parts
         (SCATTER, "(%x)", "()", "reduce-scatter of nothing"),
         (REDUCE, "f32[8,4]", "f32[8,400]", "does not fit groups"),
+        (REDUCE, "[2,4]<=[8]", "{{0,1},{2,3}}", "name 4 of 8 devices"),
+        (REDUCE, "[2,4]<=[8]", "{{0}}", "name 1 of 8 devices"),  # a number of a replica, not of a device
         (REDUCE, "f32[8,4]", "bf16[8,4]", "does not fit groups"),
         (SEVERAL, "(f32[8,4]{1,0}, f32", "(f32[8,4]{1,0}, s32", "does not fit groups"),
         (SEVERAL, "(f32[8,4]{1,0}, f32[8,4]{1,0}) ", "f32[8,4]{1,0} ", "does not fit groups"),
         (SEVERAL, "(%x, f32[8,4]{1,0} %x)", "(%x f32[8,4]{1,0} %x)", "an operand is one name"),
         (CAST, "f32[8,4]", "f32[4,4]", "does not fit groups"),
         (EXCHANGE, "f32[8,4]", "f32[4,8]", "does not fit groups"),
-        (EXCHANGE, "[2,4]<=[8]", "{{0,1,2},{3,4,5}}", "does not fit groups"),  # 8 rows in 3 pieces
-        (EXCHANGE, "[2,4]<=[8]", "{{0,1},{2,3,4,5}}", "does not fit groups"),
+        (EXCHANGE, "[2,4]<=[8]", "{{0,1,2},{3,4,5},{6,7}}", "does not fit groups"),  # 8 rows in 3 pieces
+        (EXCHANGE, "[2,4]<=[8]", "{{0,1},{2,3,4,5},{6,7}}", "does not fit groups"),
         (PIECES, "[4,2]<=[8]", "[2,4]<=[8]", "does not fit groups"),
         (PIECES, "[4,2]<=[8]", "[4,2]<=[8], dimensions={0}", "does not fit groups"),
         (PIECES, "(f32[8,4]{1,0}, f32", "(f32[8,4]{1,0}, s32", "does not fit groups"),

@@ -102,6 +102,11 @@ ENTRY %main (x: f32[4,64,3]) -> f32[4,3] {{
 }}"""
 
 
+def test_a_largest_entry_is_no_sum():
+    text = IN_STAGES.format(what="negate(%x)", stride=32, n=2)
+    assert local_sums(text) and not local_sums(text.replace("s = f32[] add", "s = f32[] maximum"))
+
+
 @pytest.mark.parametrize(
     ("what", "stride", "n", "sums"),
     [("negate(%x)", 32, 2, [(768, 12)]), ("multiply(%x, %x)", 32, 2, []), ("negate(%x)", 16, 3, [(36, 12)])],
@@ -163,5 +168,44 @@ def test_integers_that_are_added_up_in_words_are_kept_in_part_all_the_same():
     text = text.replace("(%r, %start)", "(%n, %start)").replace("f32[8]", "s8[32]").replace("f32[16]", "s8[16]")
     table = "  %c = (s32[4]{0}, s32[4]{0}, u32[]) copy-start(%table)\n  %near = s32[4]{0} copy-done(%c)\n"
     text = text.replace("  %i = u32", table + "  %i = u32").replace("(%table, %i)", "(%near, %i)")  # fetched before
+    text = text.replace("{0, 0, 4, 4}", "{0, 0, 16, 16}")
     assert kept_parts(text) == [True]
     assert kept_parts(text.replace("s8[16]", "s8[20]").replace("sizes={16}", "sizes={20}")) == [False]
+
+
+@pytest.mark.parametrize(
+    ("start", "is_one"),
+    [
+        ("multiply(%i, %two)", True),
+        ("multiply(%i, %one)", False),  # each part begins within the one before
+        ("multiply(%i, %none)", False),
+        ("clamp(%none, %i, %none)", False),
+        ("add(%twice, %two)", False),  # the last two would start at 6 and 8: XLA starts both at 6
+        ("negate(%i)", False),  # not followed
+    ],
+)
+def test_parts_that_overlap_are_no_reduce_scatter(start, is_one):
+    numbers = "".join(f"  %{name} = s32[] constant({n})\n" for name, n in [("none", 0), ("one", 1), ("two", 2)])
+    numbers += "  %twice = s32[] multiply(%i, %two)\n"
+    text = REDUCED.format(groups="{{0,1,2,3}}", kept=2).replace("  %at = ", numbers + "  %at = ")
+    text = text.replace("%i = u32[]", "%i = s32[]").replace("s32[] bitcast(%at)", f"s32[] {start}")
+    assert kept_parts(text) == [is_one]
+
+
+def test_a_sum_that_is_used_whole_as_well_is_an_all_reduce():
+    text = REDUCED.format(groups="{{0,2},{1,3}}", kept=4)
+    *_, line = [line for line in text.splitlines() if "ROOT %mine" in line]
+    text = text.replace(line, "  ROOT %both = f32[4]{0} fusion(%r, %r, %start), kind=kLoop, calls=%inside")
+    inside = """
+%inside (p: f32[8], q: f32[8], at: s32[]) -> f32[4] {
+  %p = f32[8]{0} parameter(0)
+  %q = f32[8]{0} parameter(1)
+  %at = s32[] parameter(2)
+  %mine = f32[4]{0} dynamic-slice(%p, %at), dynamic_slice_sizes={4}
+  %first = f32[4]{0} SLICE(%q), slice={[0:4]}
+  ROOT %s = f32[4]{0} add(%mine, %first)
+}
+"""
+    assert kept_parts(text + inside.replace("SLICE", "slice")) == [False]
+    mine = "%first = f32[4]{0} dynamic-slice(%q, %at), dynamic_slice_sizes={4}"
+    assert kept_parts(text + inside.replace("%first = f32[4]{0} SLICE(%q), slice={[0:4]}", mine)) == [True]

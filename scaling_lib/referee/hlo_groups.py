@@ -52,6 +52,8 @@ def _sound_groups(text, n_devices):
     _check_devices(devices, n_devices)
     if len(set(devices)) < len(devices):
         raise HloError(f"groups {text} name a device twice")
+    if len(devices) < n_devices:
+        raise HloError(f"groups {text} name {len(devices)} of {n_devices} devices, or number something else")
     return groups
 
 

@@ -1,8 +1,10 @@
 """Reduce-scatters that are written as an all-reduce of which each device keeps its own part, found in HLO."""
 
-import functools
-import operator
+import itertools
+import math
 import re
+
+import numpy as np
 
 from scaling_lib.referee.hlo import complete, is_later_part, module_of
 from scaling_lib.referee.hlo_groups import groups_of
@@ -10,7 +12,8 @@ from scaling_lib.referee.hlo_loops import visits
 from scaling_lib.referee.hlo_operations import REARRANGES
 
 _SAME_ELEMENTS = (*REARRANGES, "all-reduce-done")
-_KEEPS_APART = (*_SAME_ELEMENTS, "copy-start", "copy-done", "clamp", "multiply", "add", "broadcast")  # of indices
+_LAID_OUT = (*REARRANGES, "copy-start", "copy-done")  # of the numbers that say where a slice starts
+_COMPUTED = {"add": np.add, "multiply": np.multiply, "clamp": lambda low, x, high: np.clip(x, low, high)}
 
 
 @complete
@@ -47,31 +50,36 @@ def kept_parts(compiled_or_text):
 
 def _keeps_parts(module, visit):
     ins = visit.instruction
-    groups = groups_of(ins, module)
     slices = _slices(module, visit.computation, ins.name, ())
-    if not slices or any(tables is None for _, tables in slices):
+    if not slices or any(starts is None for *_, starts in slices):
         return False
     whole = ins.arrays[0].bytes  # the array may be of words that hold several integers each
     return all(
-        kept * len(group) <= whole and len({tuple(table[i] for table in tables) for i in group}) == len(group)
-        for kept, tables in slices
-        for group in groups
+        kept.bytes * len(group) <= whole
+        and all(_apart(starts, kept.dims, *two) for two in itertools.combinations(group, 2))
+        for kept, starts in slices
+        for group in groups_of(ins, module)
     )
 
 
+def _apart(starts, size, one, other):
+    """Whether the slices of two devices have no element in common."""
+    return any(abs(start[one] - start[other]) >= n for start, n in zip(starts, size, strict=True))
+
+
 def _slices(module, inside, name, callers):
-    """(bytes, tables of where they start) of the slices that are taken of a value; None if it is used otherwise."""
+    """(array, where it starts) of the slices that are taken of a value; None if it is used otherwise too."""
     found = []
-    for user in (i for i in inside.instructions.values() if name in i.operands):
-        if user.opcode == "dynamic-slice" and user.operands[0] == name:
-            found.append((user.arrays[0].bytes, _tables(module, inside, user.operands[1:], callers)))
+    uses = ((user, i) for user in inside.instructions.values() for i, used in enumerate(user.operands) if used == name)
+    for user, i in uses:
+        if user.opcode == "dynamic-slice" and i == 0:
+            found.append((user.arrays[0], _starts(module, inside, user, callers)))
             continue
         if user.opcode in _SAME_ELEMENTS:
             more = _slices(module, inside, user.name, callers)
         elif user.opcode == "fusion":
             called = module[user.callee("calls")]
-            parameter = called.parameters[user.operands.index(name)].name
-            more = _slices(module, called, parameter, (*callers, (inside, user)))
+            more = _slices(module, called, called.parameters[i].name, (*callers, (inside, user)))
         else:
             more = None
         if not more:
@@ -80,23 +88,46 @@ def _slices(module, inside, name, callers):
     return found
 
 
-def _tables(module, inside, names, callers):
-    """What the indices come from: for each source a tuple, one number a device; None if that cannot be told."""
-    found = [_table(module, inside, name, callers) for name in names]
-    return None if None in found else functools.reduce(operator.or_, found, set())
+def _starts(module, inside, ins, callers):
+    """Where a dynamic-slice starts, along each dimension an array with a number for each device; None: not known."""
+    whole, size = inside[ins.operands[0]].arrays[0].dims, ins.arrays[0].dims
+    indices = [_numbers(module, inside, name, callers) for name in ins.operands[1:]]
+    if any(at is None or at[0].size != 1 for at in indices) or len(indices) != len(size):
+        return None
+    return [np.clip(at.ravel(), 0, n - kept) for at, n, kept in zip(indices, whole, size, strict=True)]
 
 
-def _table(module, inside, name, callers):
+def _numbers(module, inside, name, callers):
+    """What integers each device has there, an array [devices, *its shape]; None where they depend on anything else."""
     ins = inside[name]
+    shape = (module.n_devices, *ins.arrays[0].dims)
     if ins.opcode == "parameter" and callers:
         outside, call = callers[-1]
-        return _table(module, outside, call.operands[int(ins.argument)], callers[:-1])
+        return _numbers(module, outside, call.operands[int(ins.argument)], callers[:-1])
     if ins.opcode == "partition-id":
-        return {tuple(range(module.n_devices))}
+        return np.arange(module.n_devices)
     if ins.opcode == "constant":
-        numbers = tuple(map(int, re.findall(r"-?\d+", ins.argument)))
-        return {numbers} if len(numbers) == module.n_devices > 1 else set()
-    if ins.opcode == "dynamic-slice":  # a table, looked up at the device's number
-        at = _tables(module, inside, ins.operands[1:], callers)
-        return _table(module, inside, ins.operands[0], callers) if at == {tuple(range(module.n_devices))} else None
-    return _tables(module, inside, ins.operands, callers) if ins.opcode in _KEEPS_APART else None
+        numbers = np.array([int(n) for n in re.findall(r"-?\d+", ins.argument)])
+        return np.broadcast_to(numbers.reshape(shape[1:]), shape) if numbers.size == math.prod(shape[1:]) else None
+    if ins.opcode == "dynamic-slice":
+        return _looked_up(module, inside, ins, callers)
+    if ins.opcode not in (*_LAID_OUT, *_COMPUTED):
+        return None
+    given = [_numbers(module, inside, operand, callers) for operand in ins.operands]
+    if any(numbers is None for numbers in given):
+        return None
+    return given[0].reshape(shape) if ins.opcode in _LAID_OUT else _COMPUTED[ins.opcode](*given)
+
+
+def _looked_up(module, inside, ins, callers):
+    """What a dynamic-slice takes out of a table that is known."""
+    table = _numbers(module, inside, ins.operands[0], callers)
+    starts = _starts(module, inside, ins, callers)
+    if table is None or starts is None:
+        return None
+    size = ins.arrays[0].dims
+    found = [
+        of[tuple(slice(at, at + n) for at, n in zip(start, size, strict=True))]
+        for of, start in zip(table, np.transpose(starts), strict=True)
+    ]
+    return np.stack(found)

@@ -30,12 +30,12 @@ def local_sums(compiled_or_text):
     ... }''')
     [(32, 4)]
     """
-    found, fused = [], {}
-    for visit in visits(module_of(compiled_or_text)):
+    found, fused, module = [], {}, module_of(compiled_or_text)
+    for visit in visits(module):
         ins, inside = visit.instruction, visit.computation
         if ins.opcode == "fusion":
             fused[ins.callee("calls")] = ins, inside
-        if ins.opcode == "reduce":
+        if ins.opcode == "reduce" and module[ins.callee("to_apply")].root.opcode == "add":
             of = _summed(ins, inside, fused)
             if _source(*of).opcode != "multiply":
                 if visit.times is None:

@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 
 FREE = ("slice", "place")
-OPS = ("all_gather", "reduce_scatter", "all_reduce", "all_to_all", "permute", *FREE)
 
 
 @dataclass(frozen=True)

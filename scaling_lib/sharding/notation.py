@@ -278,8 +278,9 @@ class Sharding:
         size = sizes[dim]
         checked = positive(f"sizes[{dim!r}]", size)
         if not np.ndim(checked):
-            if checked != int(checked):
-                raise self._fault(f"sizes: {dim} must be a whole number of elements, got {size!r}", "dim", dim)
+            if checked != int(checked) or size > 2**53:  # beyond it floats leave whole numbers out
+                says = f"sizes: {dim} must be a whole number of elements up to 2^53, got {size!r}"
+                raise self._fault(says, "dim", dim)
             return int(checked)
         return checked
 

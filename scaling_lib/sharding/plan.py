@@ -52,6 +52,9 @@ class Plan:
         """`.lower_s`, `.in_turn_s`, `.upper_s`, `.bound`."""
         return plan_time(self.steps, self.mesh)
 
+    def __getstate__(self):  # the search for others cannot be kept, what it finds can
+        return {**self.__dict__, "alternatives": self.alternatives, "_others": None}
+
     @property
     def work(self):
         """Of the whole product: `.flops`, `.dtype`, and the bytes of all three arrays."""
