@@ -10,7 +10,7 @@ from scaling_lib.units import Reason
 class Masked(np.ma.MaskedArray):
     """A masked array that knows why: `.reason` holds one `Reason` code per entry, 0 where legal.
 
-    It is an answer, so its entries cannot be set. Those of a copy can, which has the mask without the reasons.
+    It is an answer, so its numbers cannot be set. Those of a copy can, which has the mask without the reasons.
 
     >>> from scaling_lib.units import positive
     >>> x = positive("batch", [8, 0, float("nan")])
@@ -40,19 +40,18 @@ class Masked(np.ma.MaskedArray):
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         result = super().__array_wrap__(array, context, return_scalar)
-        return result if context is None else _kept(result, *map(_reason, context[1][: context[0].nin]))
+        operands, more = (context[1][: context[0].nin], context[1][context[0].nin :]) if context else ((), ())
+        return _kept(result, *operands) if operands and not more else result  # else it is an array of the caller's
 
     def __array_function__(self, function, types, args, kwargs):
-        if function in _INSTEAD:
-            return _INSTEAD[function](*args, **kwargs)
-        if function in _MOVE_ONLY:
-            return super().__array_function__(function, types, args, kwargs)
-        result = function(*_forgetful(args), **_forgetful(kwargs))
-        return type(result)(map(_kept, result)) if type(result) in (list, tuple) else _kept(result)
+        instead = _INSTEAD.get(function)
+        return instead(*args, **kwargs) if instead else super().__array_function__(function, types, args, kwargs)
 
     def __getitem__(self, index):
         item = super().__getitem__(index)
-        return item._sealed(self.reason[index]) if self._is_sealed and isinstance(item, Masked) else item
+        if not (self._is_sealed and isinstance(item, Masked)):
+            return item
+        return item._sealed(self._codes.reshape(self.shape)[index])
 
     def astype(self, *args, **kwargs):
         result = super().astype(*args, **kwargs)
@@ -66,37 +65,29 @@ class Masked(np.ma.MaskedArray):
         return f"Masked([{', '.join(shown)}])"
 
 
-def _kept(result, *reasons):
-    """An operation's result with the reasons of its operands, and NaN under its mask, where numpy leaves anything."""
+def _kept(result, *operands):
+    """An operation's result with NaN under its mask, where numpy leaves anything, and the reasons of its operands.
+
+    Sealed if these all are.
+    """
     if not isinstance(result, np.ma.MaskedArray) or result is np.ma.masked:
         return result
     result = result.view(Masked)
     if result.flags.writeable and result.dtype.kind in "fc":
         np.copyto(result.data, np.nan, where=np.ma.getmaskarray(result))
-    codes = np.zeros(result.shape, np.int8)
-    for given in reasons:
-        codes = np.where(codes == Reason.OK, given, codes)
-    return result._sealed(codes) if reasons else result
-
-
-def _forgetful(x):
-    """A copy for numpy to do with as it likes: masked arrays without reasons, in whatever they stand."""
-    if isinstance(x, dict):
-        return {name: _forgetful(value) for name, value in x.items()}
-    if type(x) in (list, tuple):
-        return type(x)(map(_forgetful, x))
-    return np.ma.array(x, copy=True, subok=False) if isinstance(x, Masked) else x
+    masked = [x for x in operands if isinstance(x, np.ma.MaskedArray)]
+    if not masked or any(isinstance(x, Masked) and not x._is_sealed for x in masked):
+        return result
+    first, *more = map(_reason, masked)
+    for codes in more:
+        first = np.where(first == Reason.OK, codes, first)
+    return result._sealed(np.broadcast_to(first, result.shape))
 
 
 def _keeping(name):
     """An operator of numpy.ma as `_kept` wants it."""
     operator = getattr(np.ma.MaskedArray, name)
-
-    @functools.wraps(operator)
-    def keeping(self, other):
-        return _kept(operator(self, other), self.reason, _reason(other))
-
-    return keeping
+    return functools.wraps(operator)(lambda self, other: _kept(operator(self, other), self, other))
 
 
 def _reducing(name):
@@ -122,15 +113,13 @@ def _moving(name):
 
 
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "pow")
-for _name in _OPERATORS:
-    for _side in ("", "r"):
-        setattr(Masked, f"__{_side}{_name}__", _keeping(f"__{_side}{_name}__"))
-    setattr(Masked, f"__i{_name}__", _keeping(f"__{_name}__"))  # a new array, as of a tuple
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+for _name in (*_OPERATORS, *(f"r{name}" for name in _OPERATORS), "eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Masked, f"__{_name}__", _keeping(f"__{_name}__"))
-for _name in ("sum", "prod", "max", "min", "mean", "std", "var", "cumsum", "cumprod", "dot"):
+for _name in (*_OPERATORS, "mod", "and", "or", "xor"):  # in place they make a new array, as of a tuple
+    setattr(Masked, f"__i{_name}__", getattr(Masked, f"__{_name}__"))
+for _name in ("sum", "prod", "product", "max", "min", "mean", "std", "var", "cumsum", "cumprod", "dot"):
     setattr(Masked, _name, _reducing(_name))
-for _name in ("flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"):
+for _name in ("ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"):
     setattr(Masked, _name, _moving(_name))
 
 
@@ -184,8 +173,4 @@ def _select(condlist, choicelist, default=0):
 _INSTEAD = {  # of numpy's own, which drop the mask or the reasons
     np.concatenate: _concatenate, np.broadcast_to: _broadcast_to, np.meshgrid: _meshgrid, np.where: _where,
     np.select: _select,
-}  # fmt: skip
-_MOVE_ONLY = {  # by the methods and functions above
-    np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.atleast_1d,
-    np.flip, np.repeat, np.stack, np.hstack, np.vstack, np.column_stack, np.ndim, np.shape, np.size,
 }  # fmt: skip

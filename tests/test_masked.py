@@ -2,6 +2,7 @@
 
 import math
 import operator
+import warnings
 
 import numpy as np
 import pytest
@@ -128,14 +129,33 @@ def test_an_answer_cannot_be_set_and_a_copy_can_but_has_no_reasons():
 
 def test_an_operator_in_place_makes_a_new_array():
     x = positive("b", [4.0, 0.0])
-    same = x
+    same, ok = x, x > 2
     x += 1
-    assert x.tolist() == [5, None] and x.reason.tolist() == [Reason.OK, Reason.ZERO] and same.tolist() == [4, None]
+    x %= 3
+    ok &= x < 9
+    assert x.tolist() == [2, None] and x.reason.tolist() == ok.reason.tolist() == [Reason.OK, Reason.ZERO]
+    assert same.tolist() == [4, None] and ok.tolist() == [True, None]
+
+
+def test_a_copy_goes_on_as_an_array_of_numpys_own():
+    x = positive("b", [4.0, 0.0, 9.0])
+    mine = x.copy()
+    mine += 1
+    mine[2] = 7
+    np.copyto(mine[:1], 3.0)
+    assert mine.tolist() == [3, None, 7] and np.add(mine, 1, out=mine) is mine and mine.tolist() == [4, None, 8]
+    np.add(x, 1, out=mine)
+    mine[1] = 2
+    assert mine.tolist() == [5, 2, 10] and mine.reason.tolist() == [Reason.OK] * 3
+    with pytest.raises(ValueError, match="read-only"):
+        np.copyto(x, 3.0)
 
 
 def test_a_new_shape_takes_the_reasons_along():
     x = positive("b", [-1.0, 0.0, 2.0, math.nan])
-    x.shape = (2, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of numpy 2.5
+        x.shape = (2, 2)
     again = positive("b", x)
     assert again.reason.tolist() == [[Reason.NEGATIVE, Reason.ZERO], [Reason.OK, Reason.NOT_A_NUMBER]]
 
@@ -147,8 +167,8 @@ def test_reasons_lie_as_the_entries_do_in_any_order_of_memory(order, turn):
     given = [[-2.0, 1.0, 0.0], [math.inf, -2.0, 1.0]]
     x = turn(positive("b", given))
     numbers = turn(np.array(given))
-    ways = [lambda v: v.ravel(order), lambda v: v.flatten(order), lambda v: v.reshape(-1, order=order)]
-    for flat in ways if order != "K" else ways[:2]:  # numpy has no reshape of order K
+    ways = [lambda v: v.ravel(order), lambda v: v.reshape(-1, order=order)]
+    for flat in ways if order != "K" else ways[:1]:  # numpy has no reshape of order K
         if order in "CF":
             assert flat(x).reason.tolist() == [coded[v] for v in flat(numbers).tolist()]
         else:  # numpy.ma has an order of its own; reasons must be where the mask is
@@ -180,7 +200,7 @@ def test_choosing_by_name_and_by_a_condition_with_reasons():
     assert x.astype(np.float32).reason.tolist() == x.reason.tolist()
 
 
-@pytest.mark.parametrize("call", [np.unique, np.sort, np.cumsum, np.ma.median, lambda v: np.linspace(v, 9, 3)])
+@pytest.mark.parametrize("call", [np.unique, np.sort, np.cumsum, np.ma.median, np.diff, np.flatnonzero])
 def test_numpy_works_on_it_as_on_a_masked_array_of_its_own(call):
     x, own = positive("b", [3.0, -1.0, 5.0, 4.0]), np.ma.array([3.0, math.nan, 5.0, 4.0], mask=[0, 1, 0, 0])
     np.testing.assert_equal(np.ma.filled(call(x), -7), np.ma.filled(call(own), -7))

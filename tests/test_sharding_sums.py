@@ -107,6 +107,12 @@ def test_a_largest_entry_is_no_sum():
     assert local_sums(text) and not local_sums(text.replace("s = f32[] add", "s = f32[] maximum"))
 
 
+def test_a_sum_of_bf16_is_added_up_in_f32_and_rounded_each_time():
+    in_f32 = "  %t = f32[] add(%a, %b)\n  %n = bf16[] convert(%t)\n  ROOT %s = f32[] convert(%n)"
+    text = IN_STAGES.format(what="negate(%x)", stride=32, n=2)
+    assert local_sums(text.replace("  ROOT %s = f32[] add(%a, %b)", in_f32)) == local_sums(text)
+
+
 @pytest.mark.parametrize(
     ("what", "stride", "n", "sums"),
     [("negate(%x)", 32, 2, [(768, 12)]), ("multiply(%x, %x)", 32, 2, []), ("negate(%x)", 16, 3, [(36, 12)])],
@@ -209,3 +215,34 @@ def test_a_sum_that_is_used_whole_as_well_is_an_all_reduce():
     assert kept_parts(text + inside.replace("SLICE", "slice")) == [False]
     mine = "%first = f32[4]{0} dynamic-slice(%q, %at), dynamic_slice_sizes={4}"
     assert kept_parts(text + inside.replace("%first = f32[4]{0} SLICE(%q), slice={[0:4]}", mine)) == [True]
+
+
+def test_devices_that_keep_both_parts_in_another_order_keep_everything():
+    text = REDUCED.format(groups="{{0,2},{1,3}}", kept=4)
+    *_, line = [line for line in text.splitlines() if "ROOT %mine" in line]
+    other = """  %turned = s32[4]{0} constant({4, 4, 0, 0})
+  %there = s32[1]{0} dynamic-slice(%turned, %i), dynamic_slice_sizes={1}
+  %end = s32[] bitcast(%there)
+  %yours = f32[4]{0} dynamic-slice(%r, %end), dynamic_slice_sizes={4}
+  ROOT %both = f32[4]{0} add(%mine, %yours)"""
+    assert kept_parts(text) == [True]
+    assert kept_parts(text.replace(line, line.replace("ROOT ", "") + "\n" + other)) == [False]
+
+
+TABLE = "s32[4]{0} constant({0, 0, 4, 4})"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("num_partitions=4", "replica_count=4"),  # each is partition 0
+        (TABLE, "s32[4]{0} constant({0, 0, 256, 256})\n  %small = u8[4]{0} convert(%wide)"),
+        (TABLE, "s32[2,2]{1,0} constant({{0,0},{4,4}})\n  %low = s32[4]{0} bitcast(%wide)"),
+    ],
+)
+def test_starts_that_cannot_be_told_apart_make_no_parts(old, new):
+    text = REDUCED.format(groups="{{0,2},{1,3}}", kept=4)
+    changed = text.replace(old, new)
+    if "%wide" in new:
+        changed = changed.replace("%table = s32", "%wide = s32").replace("%small", "%table").replace("%low", "%table")
+    assert kept_parts(text) == [True] and kept_parts(changed) == [False]

@@ -122,7 +122,7 @@ def test_a_legal_scalar_becomes_a_python_float(x):
         ("8", "must be a number, got '8' (str)"),
         (True, "must be a number, got True (bool)"),
         (np.True_, "must be a number"),
-        (np.timedelta64(3), "must be a number"),
+        (np.timedelta64(3, "s"), "must be a number"),
         (None, "must be a number, got None (NoneType)"),
         (1j, "must be a number, got 1j (complex)"),
         ({}, "must be a number, got {} (dict)"),

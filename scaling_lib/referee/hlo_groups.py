@@ -22,7 +22,12 @@ def groups_of(ins, module):
     text = mesh[1] if mesh else ins.needs("replica_groups")
     if text == "{}" and module.n_replicas == 1 and ins.attr("channel_id") is None:
         return tuple((device,) for device in range(module.n_devices))
-    return _at(ins, _sound_groups, text, module.n_devices)
+    groups = _at(ins, _sound_groups, text, module.n_devices)
+    named = sum(map(len, groups))
+    if named < module.n_devices and ins.opcode.removesuffix("-start") != "collective-broadcast":
+        says = f"groups {text} name {named} of {module.n_devices} devices, or number something else"
+        raise HloError(f"line {ins.line}: %{ins.name}: {says}")
+    return groups
 
 
 def pairs_of(ins, n_devices):
@@ -52,8 +57,6 @@ def _sound_groups(text, n_devices):
     _check_devices(devices, n_devices)
     if len(set(devices)) < len(devices):
         raise HloError(f"groups {text} name a device twice")
-    if len(devices) < n_devices:
-        raise HloError(f"groups {text} name {len(devices)} of {n_devices} devices, or number something else")
     return groups
 
 

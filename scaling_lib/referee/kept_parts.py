@@ -9,10 +9,11 @@ import numpy as np
 from scaling_lib.referee.hlo import complete, is_later_part, module_of
 from scaling_lib.referee.hlo_groups import groups_of
 from scaling_lib.referee.hlo_loops import visits
+from scaling_lib.referee.hlo_module import bits_per_element
 from scaling_lib.referee.hlo_operations import REARRANGES
 
 _SAME_ELEMENTS = (*REARRANGES, "all-reduce-done")
-_LAID_OUT = (*REARRANGES, "copy-start", "copy-done")  # of the numbers that say where a slice starts
+_LAID_OUT = ("bitcast", "copy", "copy-start", "copy-done", "reshape", "convert")  # of where a slice starts
 _COMPUTED = {"add": np.add, "multiply": np.multiply, "clamp": lambda low, x, high: np.clip(x, low, high)}
 
 
@@ -54,17 +55,19 @@ def _keeps_parts(module, visit):
     if not slices or any(starts is None for *_, starts in slices):
         return False
     whole = ins.arrays[0].bytes  # the array may be of words that hold several integers each
-    return all(
-        kept.bytes * len(group) <= whole
-        and all(_apart(starts, kept.dims, *two) for two in itertools.combinations(group, 2))
-        for kept, starts in slices
-        for group in groups_of(ins, module)
+    pairs = [pair for group in groups_of(ins, module) for pair in itertools.permutations(group, 2)]
+    return all(kept.bytes * len(group) <= whole for kept, _ in slices for group in groups_of(ins, module)) and all(
+        _apart(mine, its, *pair) for mine, its in itertools.product(slices, repeat=2) for pair in pairs
     )
 
 
-def _apart(starts, size, one, other):
-    """Whether the slices of two devices have no element in common."""
-    return any(abs(start[one] - start[other]) >= n for start, n in zip(starts, size, strict=True))
+def _apart(mine, its, one, other):
+    """Whether the slice `mine` of one device and the slice `its` of another have no element in common."""
+    (kept, starts), (others, theirs) = mine, its
+    return any(
+        start[one] + n <= at[other] or at[other] + m <= start[one]
+        for n, start, m, at in zip(kept.dims, starts, others.dims, theirs, strict=True)
+    )
 
 
 def _slices(module, inside, name, callers):
@@ -104,19 +107,28 @@ def _numbers(module, inside, name, callers):
     if ins.opcode == "parameter" and callers:
         outside, call = callers[-1]
         return _numbers(module, outside, call.operands[int(ins.argument)], callers[:-1])
-    if ins.opcode == "partition-id":
-        return np.arange(module.n_devices)
+    if ins.opcode in ("partition-id", "replica-id"):
+        replica, partition = np.divmod(np.arange(module.n_devices), module.n_partitions)
+        return partition if ins.opcode == "partition-id" else replica
     if ins.opcode == "constant":
         numbers = np.array([int(n) for n in re.findall(r"-?\d+", ins.argument)])
         return np.broadcast_to(numbers.reshape(shape[1:]), shape) if numbers.size == math.prod(shape[1:]) else None
     if ins.opcode == "dynamic-slice":
         return _looked_up(module, inside, ins, callers)
-    if ins.opcode not in (*_LAID_OUT, *_COMPUTED):
+    moved = ins.opcode == "bitcast" and math.prod(shape[1:]) > 1  # perhaps, if the layouts differ
+    if moved or ins.opcode not in (*_LAID_OUT, *_COMPUTED):
         return None
     given = [_numbers(module, inside, operand, callers) for operand in ins.operands]
-    if any(numbers is None for numbers in given):
+    if any(numbers is None or numbers.size != math.prod(shape) for numbers in given):
         return None
-    return given[0].reshape(shape) if ins.opcode in _LAID_OUT else _COMPUTED[ins.opcode](*given)
+    made = given[0] if ins.opcode in _LAID_OUT else _COMPUTED[ins.opcode](*given)
+    return made.reshape(shape) if _fit(made, ins.arrays[0].dtype) else None
+
+
+def _fit(numbers, dtype):
+    """Whether these integers are none too large for their type."""
+    bits = bits_per_element(dtype) - (dtype[0] == "s")
+    return dtype[0] in "su" and -(2**bits) * (dtype[0] == "s") <= numbers.min() and numbers.max() < 2**bits
 
 
 def _looked_up(module, inside, ins, callers):

@@ -35,7 +35,7 @@ def local_sums(compiled_or_text):
         ins, inside = visit.instruction, visit.computation
         if ins.opcode == "fusion":
             fused[ins.callee("calls")] = ins, inside
-        if ins.opcode == "reduce" and module[ins.callee("to_apply")].root.opcode == "add":
+        if ins.opcode == "reduce" and _adds(module[ins.callee("to_apply")]):
             of = _summed(ins, inside, fused)
             if _source(*of).opcode != "multiply":
                 if visit.times is None:
@@ -43,6 +43,11 @@ def local_sums(compiled_or_text):
                 name, where = of
                 found += [(where[name].arrays[0].elements, ins.arrays[0].elements)] * visit.times
     return found
+
+
+def _adds(computation):
+    """Whether it adds, in whatever format it hands the sum on."""
+    return _source(computation.root.name, computation).opcode == "add"
 
 
 def _source(name, inside):
