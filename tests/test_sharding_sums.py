@@ -246,3 +246,25 @@ def test_starts_that_cannot_be_told_apart_make_no_parts(old, new):
     if "%wide" in new:
         changed = changed.replace("%table = s32", "%wide = s32").replace("%small", "%table").replace("%low", "%table")
     assert kept_parts(text) == [True] and kept_parts(changed) == [False]
+
+
+@pytest.mark.parametrize(
+    ("view", "start", "is_one"),
+    [
+        ("f32[2,4]{1,0} reshape(%r)", "%half, %none", False),  # of another rank: places that cannot be compared
+        ("f32[8]{0} copy(%r)", "%start", True),
+    ],
+)
+def test_slices_of_other_views_of_the_sum_are_not_compared(view, start, is_one):
+    text = REDUCED.format(groups="{{0,2},{1,3}}", kept=4)
+    *_, line = [line for line in text.splitlines() if "ROOT %mine" in line]
+    sizes, kept = ("1,4", "f32[1,4]{1,0}") if "reshape" in view else ("4", "f32[4]{0}")
+    other = f"""  %none = s32[] constant(0)
+  %rows = s32[4]{{0}} constant({{0, 0, 1, 1}})
+  %row = s32[1]{{0}} dynamic-slice(%rows, %i), dynamic_slice_sizes={{1}}
+  %half = s32[] bitcast(%row)
+  %view = {view}
+  %yours = {kept} dynamic-slice(%view, {start}), dynamic_slice_sizes={{{sizes}}}
+  %flat = f32[4]{{0}} reshape(%yours)
+  ROOT %both = f32[4]{{0}} add(%mine, %flat)"""
+    assert kept_parts(text.replace(line, line.replace("ROOT ", "") + "\n" + other)) == [is_one]

@@ -13,6 +13,7 @@ from scaling_lib.referee.hlo_module import bits_per_element
 from scaling_lib.referee.hlo_operations import REARRANGES
 
 _SAME_ELEMENTS = (*REARRANGES, "all-reduce-done")
+_SAME_PLACES = ("copy", "convert", "all-reduce-done")
 _LAID_OUT = ("bitcast", "copy", "copy-start", "copy-done", "reshape", "convert")  # of where a slice starts
 _COMPUTED = {"add": np.add, "multiply": np.multiply, "clamp": lambda low, x, high: np.clip(x, low, high)}
 
@@ -51,38 +52,36 @@ def kept_parts(compiled_or_text):
 
 def _keeps_parts(module, visit):
     ins = visit.instruction
-    slices = _slices(module, visit.computation, ins.name, ())
-    if not slices or any(starts is None for *_, starts in slices):
-        return False
-    whole = ins.arrays[0].bytes  # the array may be of words that hold several integers each
+    slices = _slices(module, visit.computation, ins.name)
+    if not slices or any(starts is None for _, starts, _ in slices) or len({view for *_, view in slices}) > 1:
+        return False  # places in different views of the sum cannot be compared
     pairs = [pair for group in groups_of(ins, module) for pair in itertools.permutations(group, 2)]
-    return all(kept.bytes * len(group) <= whole for kept, _ in slices for group in groups_of(ins, module)) and all(
-        _apart(mine, its, *pair) for mine, its in itertools.product(slices, repeat=2) for pair in pairs
-    )
+    return all(_apart(mine, its, *pair) for mine, its in itertools.product(slices, repeat=2) for pair in pairs)
 
 
 def _apart(mine, its, one, other):
     """Whether the slice `mine` of one device and the slice `its` of another have no element in common."""
-    (kept, starts), (others, theirs) = mine, its
+    (kept, starts, _), (others, theirs, _) = mine, its
     return any(
         start[one] + n <= at[other] or at[other] + m <= start[one]
         for n, start, m, at in zip(kept.dims, starts, others.dims, theirs, strict=True)
     )
 
 
-def _slices(module, inside, name, callers):
-    """(array, where it starts) of the slices that are taken of a value; None if it is used otherwise too."""
+def _slices(module, inside, name, callers=(), view=()):
+    """(array, where it starts, of which view) of each slice taken of a value; None if it is used otherwise too."""
     found = []
     uses = ((user, i) for user in inside.instructions.values() for i, used in enumerate(user.operands) if used == name)
     for user, i in uses:
         if user.opcode == "dynamic-slice" and i == 0:
-            found.append((user.arrays[0], _starts(module, inside, user, callers)))
+            found.append((user.arrays[0], _starts(module, inside, user, callers), view))
             continue
         if user.opcode in _SAME_ELEMENTS:
-            more = _slices(module, inside, user.name, callers)
+            moved = () if user.opcode in _SAME_PLACES else ((user.opcode, user.arrays[0], user.attr("dimensions")),)
+            more = _slices(module, inside, user.name, callers, view + moved)
         elif user.opcode == "fusion":
             called = module[user.callee("calls")]
-            more = _slices(module, called, called.parameters[i].name, (*callers, (inside, user)))
+            more = _slices(module, called, called.parameters[i].name, (*callers, (inside, user)), view)
         else:
             more = None
         if not more:
