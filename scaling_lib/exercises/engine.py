@@ -18,9 +18,10 @@ from scaling_lib.exercises.registry import exercise
 from scaling_lib.exercises.shardings import plain_sharding, spellings, unreadable, what_is_wrong
 from scaling_lib.exercises.spec import (
     Exercise,
-    Mistake,
     Verdict,
     close,
+    fits_the_books_answer,
+    is_mistake,
     next_whole,
     of_inputs,
     pointer,
@@ -71,12 +72,20 @@ def inputs_of(e: Exercise, student: str | None = None) -> dict[str, Any]:
 
 
 def _drawn(e: Exercise, rng: Draws) -> dict[str, Any]:
-    """Inputs with which every planted mistake can be told from the others: draws that blur two are passed over."""
+    """Inputs with which every planted mistake can be told from the others: draws that blur two are passed over.
+
+    So are those to which the answer of the book's numbers is right or a planted mistake, if there are others.
+    """
+    clear = None
     for _ in range(100):
         values = dict(e.draw(rng))
-        if e.kind != "number" or not any(too_near(e, values)):
-            break
-    return values
+        if e.kind != "number":
+            return values
+        if not any(too_near(e, values)):
+            clear = clear or values
+            if not fits_the_books_answer(e, values):
+                return values
+    return clear or values
 
 
 def check(key: str, answer: Any, student: str | None = None) -> Verdict:
@@ -145,7 +154,7 @@ def _number(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:
     if close(value, expected, e.rtol) or (e.whole and next_whole(value, expected)):
         return Verdict(e.key, "pass", "right.")
     for mistake in e.mistakes:
-        if _is_mistake(mistake, value, values, e.rtol):
+        if is_mistake(mistake, value, values, e.rtol):
             return Verdict(e.key, "fail", "not yet.", mistake.says)
     if close(value, float(e.expected_for(e.inputs)), e.rtol):
         return Verdict(e.key, "fail", "not yet.", _BOOKS_NUMBERS)
@@ -169,12 +178,6 @@ def plain_number(answer: Any) -> tuple[float, str]:
     except BaseException:
         return math.nan, f"that is of type {type(answer).__name__}."
     return (value, "") if math.isfinite(value) else (math.nan, f"{value} is not a finite number.")
-
-
-def _is_mistake(mistake: Mistake, value: float, values: dict[str, Any], rtol: float) -> bool:
-    if mistake.is_predicate:
-        return bool(of_inputs(mistake.value, {**values, "answer": value}))
-    return close(value, float(of_inputs(mistake.value, values)), rtol)
 
 
 def _choice(e: Exercise, answer: Any, values: dict[str, Any]) -> Verdict:

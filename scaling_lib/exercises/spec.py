@@ -252,6 +252,26 @@ def too_near(e: Exercise, values: Mapping[str, Any]) -> Iterator[str]:
     """Pairs of answers to a number question that its tolerance cannot tell apart with these inputs."""
     named = named_values(e, values)
     for (one, a), (other, b) in combinations(named, 2):
-        rounded = 1 + e.rtol * abs(b) if e.whole and one == named[0][0] else 0.0
-        if abs(a - b) <= max(e.rtol * (abs(a) + abs(b)), rounded):
+        if _are_near(e, a, b, is_right=one == named[0][0]):
             yield f"{one} ({a:.6g}) and {other} ({b:.6g}) are too near for rtol {e.rtol} with {dict(values)}"
+
+
+def fits_the_books_answer(e: Exercise, values: Mapping[str, Any]) -> bool:
+    """Whether with these inputs what is right for the book's could be right too, or a planted mistake."""
+    books = float(e.expected_for(e.inputs))
+    return _are_near(e, float(e.expected_for(values)), books, is_right=True) or any(
+        is_mistake(m, books, values, 2 * e.rtol) for m in e.mistakes
+    )
+
+
+def is_mistake(mistake: Mistake, value: float, values: Mapping[str, Any], rtol: float) -> bool:
+    """Whether a number is what this mistake gives, or what it tells."""
+    if mistake.is_predicate:
+        return bool(of_inputs(mistake.value, {**values, "answer": value}))
+    return close(value, float(of_inputs(mistake.value, values)), rtol)
+
+
+def _are_near(e: Exercise, a: float, b: float, *, is_right: bool) -> bool:
+    """Whether two answers cannot be told apart; the next whole number to the right one, `a`, may count as right."""
+    rounded = 1 + e.rtol * abs(b) if e.whole and is_right else 0.0
+    return abs(a - b) <= max(e.rtol * (abs(a) + abs(b)), rounded)
